@@ -48,7 +48,16 @@ pub fn compilation(id: u32, region: Option<u32>, artifacts: &Artifacts) -> Compi
         out.forward = Some(view(&split.forward));
         out.backward = Some(view(&split.backward));
         let by_name: HashMap<&str, &Node> = split.forward.nodes().map(|n| (&*n.name, n)).collect();
-        out.saved = Some(split.saved.iter().map(|name| saved(name, by_name.get(name.as_str()).copied())).collect());
+        let storages = crate::partition::saved::storages(&split.forward);
+        let one = |name: &String| {
+            let storage = storages.get(name);
+            Saved {
+                view_of: storage.filter(|storage| storage.base != *name).map(|storage| storage.base.clone()),
+                of_input: storage.is_some_and(|storage| storage.is_given),
+                ..saved(name, by_name.get(name.as_str()).copied())
+            }
+        };
+        out.saved = Some(split.saved.iter().map(one).collect());
         out.partition = Some(split.report.clone());
     }
     out

@@ -55,8 +55,7 @@ fn bundle_of(compilation: &serde_json::Value) -> Bundle {
         expected,
         backward: Some(BackwardBundle { readable: text("backward"), tangents, expected: gradients, tangent_of: vec![0], generator: None }),
         parameters: serde_json::from_value(compilation["trained_inputs"].clone()).unwrap(),
-        mutated: Vec::new(),
-        generator: None,
+        ..Bundle::default()
     }
 }
 

@@ -10,6 +10,8 @@ mod allocations;
 mod aot_aliasing;
 #[path = "library/arguments.rs"]
 mod arguments;
+#[path = "library/bundles.rs"]
+mod bundles;
 #[path = "library/catalogue.rs"]
 mod catalogue;
 #[path = "library/checks.rs"]

@@ -15,7 +15,7 @@ use crate::dispatch::{Exclude, Key, Modes, Value, modes, set_modes};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::partition::op_sets::is_seeded;
-use crate::partition::{Partitioned, Study, partition};
+use crate::partition::{EagerGraph, Partitioned, Study, partition};
 use crate::tensor::{Dtype, Tensor};
 use std::rc::Rc;
 
@@ -162,7 +162,9 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
             }
             None => partition(&whole, num_fwd, &options)?,
         };
-        let study = Some(Rc::new(Study::new(whole, num_fwd, options)));
+        let study = Study::new(whole, num_fwd, options);
+        let is_eager = config.decompositions.is_none() && config.script_decompositions.is_none() && config.passes.is_none();
+        let study = Some(Rc::new(if is_eager { study } else { study.with_eager(as_eager(f, inputs, &metadata, config)) }));
         if let Some(observer) = &config.observer {
             let (prologue, epilogue) = around(prologue, &joint, &metadata, true);
             let metadata = metadata.clone();
@@ -219,6 +221,20 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
     let mut runtime = Runtime::inference(metadata, callable);
     runtime.check = check;
     Ok(Compiled { runtime, adapt })
+}
+
+/// Traces a function once more, with its operators as eager mode runs them.
+fn as_eager(f: &Function, inputs: &[InputSpec], metadata: &ViewAndMutationMeta, config: &Config) -> EagerGraph {
+    let plain = Config { decompositions: None, script_decompositions: None, observer: None, ..config.clone() };
+    let (f, inputs, metadata) = (f.clone(), inputs.to_vec(), metadata.clone());
+    Box::new(move || {
+        let before = modes();
+        let _capture = Exclude::only(Key::Capture);
+        let _hooks = crate::autograd::WithoutSavedTensorHooks::new();
+        let traced = super::interpret::with_items(|| trace_joint(&f, &inputs, &metadata, &plain));
+        set_modes(before);
+        Ok(traced?.0)
+    })
 }
 
 /// Whether Inductor's random numbers stand for those of eager mode.

@@ -9,12 +9,12 @@ use super::backends::{backend_failed, compile_graph};
 use super::cache::MOST_REASONS;
 use super::cache::compiled_function::{
     CompiledFunction, count, dynamo_error, ends_in_break, exception, forget_numbers, next_graph, note_compile_time, note_recompiled,
-    reached_limit, stance,
+    reached_limit, recompile_limit, stance,
 };
 use super::cache::found_inputs;
-use super::eval_frame::call::is_whole;
+use super::eval_frame::call::{called_from, is_whole};
 use super::eval_frame::replay;
-use super::guards::explain;
+use super::guards::{explain, last_call};
 use super::resume_functions::About;
 use super::settings::switch;
 use crate::aot::{replay_graph, with_backward_state};
@@ -119,6 +119,7 @@ fn run_entry(
     inputs: &[GraphArg],
     values: &HashMap<Symbol, i64>,
 ) -> Result<Vec<Value>> {
+    last_call::note_hit(function, place, entry, values);
     let outputs = entry.run(inputs, values)?;
     replay::note(function, place, Some(entry), &outputs);
     Ok(outputs)
@@ -152,33 +153,38 @@ fn run_compiled(function: &Rc<CompiledFunction>, mut captured: CapturedGraph, pl
     let frame = function.frame(place);
     let listed: String = reasons.iter().map(|r| format!("\n    - {frame}/{r}")).collect();
     let triggered = if reasons.is_empty() { String::new() } else { format!("\n    triggered by the following guard failure(s):{listed}") };
-    let (file, line) = about.home();
+    let (file, line, code_name) = about.home();
     if stance == "fail_on_recompile" {
         note_recompiled(frame, &reasons);
         return Err(Error::runtime(format!(
-            "Detected recompile when torch.compile stance is 'fail_on_recompile'. filename: '{file}', function name: '{}', line number: {line}{triggered}",
-            about.name
+            "Detected recompile when torch.compile stance is 'fail_on_recompile'. filename: '{file}', function name: '{code_name}', line number: {line}{triggered}"
         )));
+    }
+    if has_ended {
+        last_call::note_miss(function, place, &captured, &verdict.unmet);
+        emit(Event::Uncompiled { frame, span: called_from() });
     }
     if stance == "eager_on_recompile" || has_ended {
         return run_uncompiled(function, place, &captured);
     }
     if !reasons.is_empty() {
         if switch("error_on_recompile") {
-            let said = format!("Recompiling function {} in {file}:{line}{triggered}", about.name);
+            let said = format!("Recompiling function {code_name} in {file}:{line}{triggered}");
             return Err(dynamo_error("RecompileError", &said));
         }
         note_recompiled(frame, &reasons);
     }
     let entries = function.cache.borrow().len(place);
     if let Some(limit) = reached_limit(entries) {
-        warn_of_limit(limit, &about.name, &file, line, &frame, &reasons);
+        warn_of_limit(limit, &code_name, &file, line, &frame, &reasons);
         if is_whole() || switch("fail_on_recompile_limit_hit") {
             let why = if is_whole() { "fullgraph=True" } else { "fail_on_recompile_limit_hit" };
             return Err(dynamo_error("FailOnRecompileLimitHit", &format!("Hard failure due to {why}")));
         }
         count("frames", "total", 1);
         function.ended.borrow_mut().insert(place);
+        last_call::note_miss(function, place, &captured, &verdict.unmet);
+        emit(Event::Uncompiled { frame, span: called_from() });
         return run_uncompiled(function, place, &captured);
     }
     if ends_in_break() {
@@ -211,10 +217,11 @@ fn run_compiled(function: &Rc<CompiledFunction>, mut captured: CapturedGraph, pl
         explain::note(&needs, vm);
         (needs.guards(vm), needs.modules(vm))
     });
-    let entry = Rc::new(CacheEntry::new(captured.without_tensors(), compiled, facts, modules));
+    let entry = Rc::new(CacheEntry::new(reported.id, captured.without_tensors(), compiled, facts, modules));
     // Guards made while the graph was traced are known now.
     reported.guards = entry.guards();
-    reported.entry = Some(what_if::view(&entry, frame, function.dynamic()));
+    let asked = rustpython_vm::vm::thread::with_current_vm(|vm| last_call::facts(&needs, vm));
+    reported.entry = Some(what_if::view(&entry, (frame, function.dynamic(), recompile_limit()), asked));
     emit(Event::Captured { region: reported });
     function.cache.borrow_mut().insert(place, entry.clone());
     let found = rustpython_vm::vm::thread::with_current_vm(|vm| found_inputs::found(&entry.captured, about.globals.as_ref(), vm));
@@ -264,6 +271,15 @@ fn compile_until_it_holds(
 /// What PyTorch logs where a function is not compiled again.
 fn warn_of_limit((kind, limit): (&str, usize), name: &str, file: &str, line: u32, frame: &u32, reasons: &[String]) {
     let last = reasons.first().map(|r| format!("{frame}/{r}")).unwrap_or_default();
+    let limited = report::RecompileLimit {
+        frame: *frame,
+        function: name.to_owned(),
+        config: kind.to_owned(),
+        limit: limit as u32,
+        reason: last.clone(),
+        ..report::RecompileLimit::default()
+    };
+    emit(Event::Limited { limit: limited });
     emit(Event::Stderr {
         text: format!(
             "torch._dynamo hit config.{kind} ({limit})\n   function: '{name}' ({file}:{line})\n   last reason: {last}\nTo log all recompilation reasons, use TORCH_LOGS=\"recompiles\".\nTo diagnose recompilation issues, see https://docs.pytorch.org/docs/main/user_guide/torch_compiler/compile/programming_model.recompilation.html\n"

@@ -99,14 +99,16 @@ impl ResumeFunction {
 }
 
 impl About {
-    /// The file and the first line of the function.
-    pub fn home(&self) -> (String, u32) {
+    /// The file and the first line of the function, and the name of its code.
+    pub fn home(&self) -> (String, u32, String) {
         rustpython_vm::vm::thread::with_current_vm(|vm| {
             let told =
                 vm.call_method(&self.namer.borrow(), "home", ()).and_then(|o| o.try_to_value::<Vec<PyObjectRef>>(vm)).unwrap_or_default();
             let file = told.first().and_then(|o| o.str(vm).ok()).map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
             let line = told.get(1).and_then(|o| o.clone().try_to_value::<u32>(vm).ok()).unwrap_or(0);
-            (file, line)
+            let resumed = self.resumed.borrow().as_ref().map(|rest| rest.name.to_string());
+            let of_code = || told.get(2).and_then(|o| o.str(vm).ok()).map(|s| s.to_string_lossy().into_owned());
+            (file, line, resumed.or_else(of_code).unwrap_or_else(|| self.name.clone()))
         })
     }
 

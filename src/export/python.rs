@@ -140,7 +140,7 @@ fn known(value: &Value, example: &ExampleValue) -> String {
         Value::Bool { value } => if *value { "True" } else { "False" }.to_owned(),
         Value::Tensor { tensor } => {
             let TensorData { dtype, shape, stride, .. } = tensor;
-            match (elements(tensor), example) {
+            match (elements(tensor).filter(|elements| !elements.is_empty() || shape.contains(&0)), example) {
                 (Some(elements), _) => format!("tensor({shape:?}, {stride:?}, torch.{dtype}, [{}])", elements.join(", ")),
                 (None, ExampleValue::Tensor { dtype, .. }) => format!("tensor({shape:?}, {stride:?}, torch.{dtype})"),
                 (None, other) => expression(other, &[]),

@@ -128,6 +128,7 @@ impl Interpreter {
             let watch = self.interrupter.watch(options, vm);
             let result = watch.stop(self.session.execute(program, filename, vm));
             let (exception, status) = self.session.conclude(result, vm);
+            crate::dynamo::guards::last_call::tell(vm);
             finish(exception);
             drop(running);
             status

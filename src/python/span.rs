@@ -74,7 +74,15 @@ fn script_frames(run: &Run) -> impl Iterator<Item = (Span, &'static str)> {
 
 /// Where the script's frames stand, innermost first.
 fn script_places(run: &Run) -> impl Iterator<Item = ((SourceLocation, SourceLocation), &'static str)> {
-    Frames(current_thread_iframe()).filter_map(|frame| {
+    script_places_of(run, Frames(current_thread_iframe()))
+}
+
+/// Where those of these frames that are the script's stand.
+fn script_places_of(
+    run: &Run,
+    frames: impl Iterator<Item = &'static InterpreterFrame>,
+) -> impl Iterator<Item = ((SourceLocation, SourceLocation), &'static str)> {
+    frames.filter_map(|frame| {
         let code = frame.code();
         if !std::ptr::eq(code.source_path(), run.filename) {
             return None;
@@ -202,6 +210,14 @@ fn places_in(frame: &InterpreterFrame, run: Option<&Run>) -> (u32, Option<(u32, 
     let at = frame.lasti.load(Ordering::Relaxed).saturating_sub(1);
     let is_script = run.is_some_and(|run| std::ptr::eq(frame.code().source_path(), run.filename));
     (at, is_script.then(|| crate::dynamo::tracing::comprehension(frame.code(), at)).flatten())
+}
+
+/// The innermost place in the script of a marked frame and of those that called it.
+pub fn span_below(mark: FrameMark) -> Option<Span> {
+    let run = current()?;
+    let above = Frames(current_thread_iframe()).take_while(|frame| std::ptr::from_ref(*frame) as usize != mark.0).count();
+    let below = Frames(current_thread_iframe()).skip(above);
+    script_places_of(&run, below).next().map(|((start, end), _)| span_of(&run, &start, &end))
 }
 
 /// The instructions that the frames above a marked one are at, outermost first.

@@ -91,10 +91,12 @@ async fn one_run(run: u32, bundle: &Bundle, runner: Runner) -> Result<(), RunErr
 /// # Errors
 /// Where it cannot be run there.
 pub async fn run_bundle(bundle: &Bundle, runner: Runner) -> Result<RunResult, RunError> {
-    match runner {
-        Runner::Webgpu => gpu::run_bundle(&*device().await?, bundle).await,
-        Runner::Cpu => cpu::bundle::run_bundle_cpu(bundle),
-    }
+    let (bundle, expected) = cpu::bundle::completed(bundle)?;
+    let result = match runner {
+        Runner::Webgpu => gpu::run_bundle(&*device().await?, &bundle).await,
+        Runner::Cpu => cpu::bundle::run_bundle_cpu(&bundle),
+    }?;
+    Ok(RunResult { expected, ..result })
 }
 
 async fn train(run: u32, bundle: &Bundle, recipe: &Recipe, runner: Runner, steps: u32) -> Result<(), RunError> {
@@ -107,6 +109,7 @@ async fn train(run: u32, bundle: &Bundle, recipe: &Recipe, runner: Runner, steps
 }
 
 async fn begin(bundle: &Bundle, recipe: &Recipe, runner: Runner) -> Result<Training, RunError> {
+    let bundle = &*cpu::bundle::completed(bundle)?.0;
     let (trainer, training) = match runner {
         Runner::Webgpu => {
             let (trainer, training) = gpu::GpuTrainer::start(device().await?, bundle, recipe).await?;

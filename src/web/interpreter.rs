@@ -67,8 +67,8 @@ pub fn handle(message: ToInterpreter, post: impl Fn(FromInterpreter) + Clone + '
             execute(&program, &options, move |event| tell(FromInterpreter::Event { run, event }));
             post(FromInterpreter::Done { run, took: scope::now() - began });
         }
-        ToInterpreter::Ask { ask, regions, frame, trials } => {
-            post(match crate::dynamo::guards::what_if::what_if(&regions, frame, &trials) {
+        ToInterpreter::Ask { ask, regions, frame, trials, last } => {
+            post(match crate::dynamo::guards::what_if::what_if(&regions, frame, &trials, last.as_ref()) {
                 Ok(answer) => FromInterpreter::Answer { ask, answer: Reply::WhatIf(answer) },
                 Err(error) => FromInterpreter::Unanswered { ask, message: error.message },
             });

@@ -68,12 +68,12 @@ describe("guards", () => {
     const pane = page.locator("[data-pane=guards] .try");
     const field = pane.getByRole("textbox").first();
     await field.fill("20, 4");
-    await shows(pane.locator(".serves"), "Entry 2");
+    await shows(pane.locator(".serves"), "[0/2]: hit");
     await field.fill("5, 4");
-    await shows(pane.locator(".serves"), "Entry 1");
+    await shows(pane.locator(".serves"), "[0/1]: hit");
     await shows(pane.locator(".fails").last(), "x.size()[0]");
     await field.fill("20, 5");
-    await shows(pane, /compiled anew/);
+    await shows(pane, /Recompiles/);
     await shows(pane.locator(".anew"), /x: float32\[s\d+, s\d+\]/);
     await field.fill("20; 5");
     await shows(pane, "whole numbers");

@@ -60,7 +60,7 @@ describe("the partition pane", () => {
     const pane = await openPane(page, "Partition");
     await view(page, "Compare");
     await shows(pane.locator("table.compare"), "default partitioner");
-    await choose(pane, "Compare with", "as in the run");
+    await choose(pane, "Compare with", "this run");
     await shows(pane.locator("table.compare"), "the same for every value");
   });
 });

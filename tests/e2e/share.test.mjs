@@ -52,6 +52,35 @@ describe("a link", () => {
     await shows(second.locator(".graph-text .cm-linked").first(), "cos");
   });
 
+  it("brings back what views are turned to: partition, comparison, memory, a call that was tried", async () => {
+    const first = await pages.open();
+    await write(first, COMPILED);
+    await settled(first);
+    const details = (page, title) => page.getByRole("tab", { name: title, exact: true }).click();
+    await details(first, "Guards");
+    await first.locator("[data-pane=guards] .try input").first().fill("5");
+    await shows(first.locator("[data-pane=guards] .try"), "size mismatch at index 0. expected 3, actual 5");
+    await details(first, "Memory");
+    const memory = (page) => page.locator("[data-pane=memory]");
+    await memory(first).getByRole("button", { name: "default partitioner" }).click();
+    await memory(first).getByRole("slider", { name: "Step" }).fill("1");
+    await details(first, "Partition");
+    const partition = (page) => page.locator("[data-pane=partition]");
+    await partition(first).getByLabel("Partition", { exact: true }).first().getByRole("combobox").selectOption("default");
+    await partition(first).getByRole("tab", { name: "Compare" }).click();
+    await partition(first).getByLabel("Compare with").first().getByRole("combobox").selectOption("own");
+    const link = await shareNow(first);
+    for (const embed of ["", "?embed"]) {
+      const second = await pages.open(embed + link);
+      await settled(second);
+      await shows(partition(second).locator(".compare thead"), /default partitioner\s*this run/);
+      await details(second, "Memory");
+      await shows(memory(second).locator("caption"), "alive there, default partitioner");
+      await details(second, "Guards");
+      await shows(second.locator("[data-pane=guards] .try"), "size mismatch at index 0. expected 3, actual 5");
+    }
+  });
+
   it("of the first version opens, and so does every kept one", async () => {
     const kept = await readFile(new URL("../../www/tests/links.ts", import.meta.url), "utf8");
     const links = [...kept.matchAll(/"(#v\d+\/[\w-]+)"/g)].map(([, link]) => link);

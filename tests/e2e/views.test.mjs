@@ -38,12 +38,12 @@ describe("the views", () => {
     const timeline = page.locator("[data-pane=timeline]");
     await shows(timeline, "size mismatch at index 0. expected 4, actual 7");
     await shows(timeline, "forward 2 times, backward 2 times");
-    await timeline.getByRole("button", { name: "normalize #1" }).first().click();
+    await timeline.getByRole("button", { name: "normalize [0/1]" }).first().click();
     await shows(page.locator(".graph-text"), "s");
     assert.equal(await page.getByLabel("Compilation").inputValue(), "c1");
     await page.locator("[data-pane=script] .cm-linked").first().waitFor();
     await write(page, `${COMPILED}while True:\n    pass\n`);
-    await shows(timeline, /Compiled f #0.*Running…/s);
+    await shows(timeline, /Compiled f \[0\/0\].*Running…/s);
     await page.getByRole("button", { name: "Stop" }).click();
     await example(page, "A graph break");
     await shows(timeline, /Graph break at line 7.*what follows the break at line 7/s);

@@ -2,7 +2,7 @@
 
 use crate::script;
 use aot_playground::python::{Interpreter, RunOptions, on_large_stack};
-use aot_playground::report::Question;
+use aot_playground::report::{Answer, MemoryProfile, Question};
 use serde_json::Value;
 
 /// A budget below 1 recomputes dropout: the gradients are those of eager mode under the same seed, and later numbers too.
@@ -59,4 +59,53 @@ fn questions_are_answered_without_another_run() {
     assert_eq!(saved(&half["partition"]["partition"]), saved(&curve["points"][2]));
     assert!(saved(&curve["points"][0]) < saved(&curve["points"][4]));
     assert!(otherwise["counterfactual"]["impossible"].as_str().unwrap().contains("an input"), "{otherwise}");
+}
+
+/// Eager mode runs the operators that the script calls, whatever a backend takes them apart into.
+#[test]
+fn eager_memory_is_the_same_under_every_backend() {
+    const BLOCK: &str = "
+import torch, torch.nn as nn
+torch.manual_seed(0)
+m = nn.Sequential(nn.Linear(16, 64), nn.GELU(), nn.LayerNorm(64), nn.Linear(64, 64), nn.Softmax(-1), nn.Linear(64, 4))
+torch.compile(m)(torch.randn(8, 16)).square().mean().backward()
+";
+    let memory = |backend: &str| {
+        let backend = backend.to_owned();
+        on_large_stack(move || {
+            let interpreter = Interpreter::new();
+            script::run_in(&interpreter, BLOCK, &RunOptions { backend, ..RunOptions::default() });
+            let Answer::Eager { memory } = interpreter.ask(0, &Question::Eager) else { panic!("no memory of eager mode") };
+            memory
+        })
+        .unwrap()
+    };
+    let (plain, inductor) = (memory("aot_eager"), memory("inductor"));
+    let steps = |memory: &MemoryProfile| memory.steps.iter().map(|step| (step.name.clone(), step.bytes)).collect::<Vec<_>>();
+    assert_eq!(steps(&inductor), steps(&plain));
+    assert_eq!((inductor.peak_bytes, inductor.between_bytes), (plain.peak_bytes, plain.between_bytes));
+}
+
+/// Views that are saved take no memory beside their base, and inputs are in memory already.
+#[test]
+fn saved_storages_are_counted_once() {
+    const TWO_VIEWS: &str = "
+import torch
+@torch.compile
+def f(x, w):
+    h = (x @ w).exp()
+    return (h.view(32).sin() * h.view(8, 4).reshape(32)).sum()
+f(torch.ones(4, 8), torch.ones(8, 8, requires_grad=True)).backward()
+";
+    let report = script::report(TWO_VIEWS);
+    let compilation = &report.compilations[0];
+    let (saved, partition) = (compilation.saved.as_ref().unwrap(), compilation.partition.as_ref().unwrap());
+    let listed: u64 = saved.iter().filter_map(|value| value.bytes).sum();
+    assert_eq!(partition.saved_bytes, listed);
+    let mut bases: Vec<&str> =
+        saved.iter().filter(|value| !value.of_input).map(|value| value.view_of.as_deref().unwrap_or(&value.name)).collect();
+    bases.sort_unstable();
+    bases.dedup();
+    assert_eq!(partition.activation_bytes, bases.len() as u64 * 4 * 8 * 4, "{saved:?}");
+    assert!(saved.iter().any(|value| value.of_input), "{saved:?}");
 }

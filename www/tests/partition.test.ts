@@ -26,7 +26,7 @@ const partition = (decisions: Decision[]): Partition => ({
   recomputed: [],
   replayed: [],
   decisions,
-  saved_bytes: 0,
+  activation_bytes: 0, saved_bytes: 0,
   recompute_cost: { calls: 0, flops: 0, bytes: 0 },
   debug_report: [],
 });

@@ -36,8 +36,20 @@ describe("the timeline", () => {
     const all = moments(captured, ran(0, "inference"), hit, ran(0, "inference"), hit);
     expect(all).toEqual([
       { kind: "tape", at: 0, tape: 0, name: "CompiledAutograd0", reasons: ["Cache miss due to new autograd node"] },
-      { kind: "ran", at: 1, until: 4, runs: [{ compilation: 0, forward: 0, backward: 0, inference: 2 }], hits: [{ tape: 0, times: 2 }] },
+      { kind: "ran", at: 1, until: 4, runs: [{ compilation: 0, forward: 0, backward: 0, inference: 2 }], hits: [{ tape: 0, times: 2 }], uncompiled: [] },
     ]);
+  });
+
+  it("says which calls ran uncompiled after a limit, and from which lines", () => {
+    const limit = { frame: 0, function: "forward", config: "recompile_limit", limit: 8, reason: "0/7: self.step == 7", calls: 0, called_at: [] };
+    const call = (line: number): Event => ({ event: "uncompiled", frame: 0, span: { line, column: 0, end_line: line, end_column: 4 } });
+    const all = moments({ event: "recompiled", reasons: ["0/7: self.step == 7"] }, { event: "limited", limit }, call(9), call(9), call(12), region(3, 4));
+    expect(all.slice(0, 2)).toEqual([
+      { kind: "limited", at: 1, frame: 0, function: "forward", config: "recompile_limit", limit: 8, reason: "0/7: self.step == 7" },
+      { kind: "ran", at: 2, until: 4, runs: [], hits: [], uncompiled: [{ frame: 0, times: 3, lines: [9, 12] }] },
+    ]);
+    // The guards that failed were of the call that was not compiled.
+    expect(whys(all)).toEqual([{ kind: "first" }]);
   });
 
   it("says which guard made a function compile again", () => {

@@ -1,5 +1,6 @@
 //! Running a [`Bundle`] on the CPU, and what every way of running one shares: values as tensors, and distances.
 
+pub use super::drawn::{completed, is_drawable};
 use super::interpret::interpret_with;
 use diagnostics::error::{Error, Result};
 use dispatch::{Tags, Value, lookup};
@@ -25,7 +26,14 @@ pub fn run_bundle_cpu(bundle: &Bundle) -> Result<RunResult, RunError> {
     let inputs: Vec<Plain> = bundle.inputs.iter().map(|n| n.value.clone()).collect();
     draw_as(&bundle.generator)?;
     let (outputs, first) = run_part(&forward, &inputs, &bundle.expected, compile_seconds)?;
-    let mut result = RunResult { version: BUNDLE_VERSION, compilation: bundle.compilation, device: cpu(), forward: first, backward: None };
+    let mut result = RunResult {
+        version: BUNDLE_VERSION,
+        compilation: bundle.compilation,
+        device: cpu(),
+        forward: first,
+        backward: None,
+        expected: None,
+    };
     if let Some(part) = &bundle.backward {
         let start = Instant::now();
         let backward = parse_graph(&part.readable)?;

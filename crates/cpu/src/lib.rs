@@ -15,6 +15,7 @@ mod ctc;
 pub mod dense;
 mod distance;
 mod distributions;
+mod drawn;
 mod eigen;
 pub mod elementwise;
 mod embedding;

@@ -17,8 +17,14 @@ pub async fn run_bundle(device: &GpuDevice, bundle: &Bundle) -> Result<RunResult
     let inputs: Vec<Value> = bundle.inputs.iter().map(|n| n.value.clone()).collect();
     draw_as(&bundle.generator)?;
     let (outcome, part) = run_part(device, &forward, &inputs, &HashMap::new(), &bundle.expected).await?;
-    let mut result =
-        RunResult { version: BUNDLE_VERSION, compilation: bundle.compilation, device: device.info.clone(), forward: part, backward: None };
+    let mut result = RunResult {
+        version: BUNDLE_VERSION,
+        compilation: bundle.compilation,
+        device: device.info.clone(),
+        forward: part,
+        backward: None,
+        expected: None,
+    };
     if let Some(part) = &bundle.backward {
         let backward = parse_graph(&part.readable)?;
         let names = output_names(&forward);

@@ -73,6 +73,7 @@ pub(super) fn report(
         recomputed: recomputed.iter().map(|n| n.name.to_string()).collect(),
         replayed: Vec::new(),
         decisions: out.decisions(),
+        activation_bytes: super::saved::activation_bytes(joint, &modules.saved_values),
         saved_bytes: modules.saved_values.iter().map(|id| size_of(graph.node(*id)).unwrap_or(0)).sum(),
         recompute_cost: cost(joint, recomputed.iter().copied()),
         debug_report: if choice.is_some() { debug_report(joint, modules, &out) } else { Vec::new() },
@@ -177,12 +178,15 @@ impl Explained<'_> {
 
     fn decision(&self, node: &Node, ways: &mut WaysBack) -> Decision {
         let at = index(node.id);
-        let is_recomputed = !self.saved[at] && self.in_backward[at];
+        // What the forward does not compute is not recomputed: the backward alone does.
+        let (is_recomputed, is_of_backward) = (self.recomputed[at] && !self.saved[at], !self.saved[at] && self.in_backward[at]);
         let (recomputed_from, cost) = if is_recomputed { ways.of(self, node) } else { (Vec::new(), None) };
         let (fate, reason) = if self.saved[at] {
             ("saved", self.why_saved(node))
         } else if is_recomputed {
-            ("recomputed", self.why_recomputed(node))
+            ("recomputed", self.why_recomputed(node, &recomputed_from, cost.as_ref()))
+        } else if is_of_backward {
+            ("backward only", "the forward does not need it: the backward computes it".to_owned())
         } else {
             ("not needed", self.why_not_needed(node))
         };
@@ -210,12 +214,20 @@ impl Explained<'_> {
         format!("saving its {bytes} bytes is cheaper than saving what it would be recomputed from")
     }
 
-    fn why_recomputed(&self, node: &Node) -> String {
+    fn why_recomputed(&self, node: &Node, from: &[String], cost: Option<&report::Cost>) -> String {
+        const MOST_NAMES: usize = 3;
         match node.meta.recompute {
             Some(Recompute::MustRecompute | Recompute::PreferRecompute) => "marked to be recomputed by checkpointing".to_owned(),
             _ if self.solution.is_none() => "a value that the backward computes as well".to_owned(),
-            _ if op_sets::is_view(node) => "a view: making it again costs nothing".to_owned(),
-            _ => "cheaper to recompute than to save: what it is made from is saved anyway, or takes less room".to_owned(),
+            _ if op_sets::is_view(node) => "a view: recomputing it costs nothing".to_owned(),
+            _ if from.is_empty() => "cheaper to recompute than to save".to_owned(),
+            _ => {
+                let more = if from.len() > MOST_NAMES { format!(" and {} others", from.len() - MOST_NAMES) } else { String::new() };
+                let calls = cost.map_or(1, |cost| cost.calls);
+                let (ops, bytes) = (if calls == 1 { "1 op".to_owned() } else { format!("{calls} ops") }, size_of(node).unwrap_or(0));
+                let from = from.iter().take(MOST_NAMES).cloned().collect::<Vec<_>>().join(", ");
+                format!("recomputed from {from}{more}: {ops} instead of {bytes} bytes saved")
+            }
         }
     }
 

@@ -23,6 +23,7 @@ mod recompute;
 mod reorder;
 mod rng;
 mod rules;
+pub mod saved;
 mod study;
 
 pub use config::{
@@ -31,7 +32,7 @@ pub use config::{
 };
 pub use joint::{is_primal, is_tangent, mark_backward};
 
-pub use study::Study;
+pub use study::{EagerGraph, Study};
 
 use budget::Choice;
 use classify::{NodeInfo, classify_nodes};

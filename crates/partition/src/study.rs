@@ -24,19 +24,28 @@ pub struct Study {
     joint: Rc<Graph>,
     num_fwd_outputs: usize,
     config: PartitionConfig,
+    eager: Option<EagerGraph>,
 }
+
+/// Makes the joint graph of a function as eager mode runs it, where the other one is of decomposed operators.
+pub type EagerGraph = Box<dyn Fn() -> Result<Graph>>;
 
 impl Study {
     /// Of a joint graph whose first outputs are the forward's.
     pub fn new(joint: Rc<Graph>, num_fwd_outputs: usize, config: PartitionConfig) -> Self {
-        Study { joint, num_fwd_outputs, config }
+        Study { joint, num_fwd_outputs, config, eager: None }
+    }
+
+    /// The same, where the joint graph is not what eager mode runs.
+    pub fn with_eager(self, eager: EagerGraph) -> Self {
+        Study { eager: Some(eager), ..self }
     }
 
     /// Answers a question.
     pub fn answer(&self, question: &Question) -> Answer {
         let answer = match question {
             Question::Partition { query } => self.partition(query).map(|partition| Answer::Partition { partition: Box::new(partition) }),
-            Question::Eager => Ok(Answer::Eager { memory: self.eager() }),
+            Question::Eager => self.eager().map(|memory| Answer::Eager { memory }),
             Question::Curve { solver, points } => {
                 self.curve(solver.as_deref(), points.unwrap_or(CURVE_POINTS)).map(|points| Answer::Curve { points })
             }
@@ -104,10 +113,10 @@ impl Study {
     }
 
     /// Memory in eager mode.
-    fn eager(&self) -> MemoryProfile {
-        let mut graph = Graph::clone(&self.joint);
+    fn eager(&self) -> Result<MemoryProfile> {
+        let mut graph = self.eager.as_ref().map_or_else(|| Ok(Graph::clone(&self.joint)), |trace| trace())?;
         graph.eliminate_dead_code(&|n| super::op_sets::is_impure(n, self.config.random_is_impure));
-        memory::of_joint("eager", &graph, self.num_fwd_outputs)
+        Ok(memory::of_joint("eager", &graph, self.num_fwd_outputs))
     }
 
     fn curve(&self, solver: Option<&str>, points: u32) -> Result<Vec<CurvePoint>> {

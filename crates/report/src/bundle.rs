@@ -73,6 +73,33 @@ pub struct Named {
     pub value: Value,
 }
 
+/// An input that is drawn: a normal distribution like that of the script's own values.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+pub struct Drawn {
+    /// The input. Its value in the bundle has sizes and strides, and no bytes.
+    pub name: String,
+    /// Its bytes.
+    #[cfg_attr(test, ts(type = "number"))]
+    pub bytes: u64,
+    /// Mean of the script's own values, of a sample of them.
+    pub mean: f64,
+    /// Standard deviation of these.
+    pub deviation: f64,
+    /// Whether none of them was negative: then none is drawn.
+    pub is_positive: bool,
+}
+
+/// What the CPU computed for a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+pub struct Expected {
+    /// One value per output of the forward.
+    pub forward: Vec<Named>,
+    /// One value per output of the backward.
+    pub backward: Vec<Named>,
+}
+
 /// The partitioned backward and what it was called with.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
@@ -115,6 +142,17 @@ pub struct Bundle {
     /// Inputs whose new values are the forward's first outputs, by index, in order: the runtime writes them back.
     #[serde(default)]
     pub mutated: Vec<u32>,
+    /// Inputs whose values were not kept, since all of them take too much: whoever runs the bundle draws them, and has the CPU compute
+    /// what is expected.
+    #[serde(default)]
+    pub drawn: Vec<Drawn>,
+    /// Whether what the CPU computed was not kept, either: it is computed anew.
+    #[serde(default)]
+    pub recomputes: bool,
+    /// Bytes of the inputs and of what was computed, tangents and gradients included.
+    #[serde(default)]
+    #[cfg_attr(test, ts(type = "number"))]
+    pub bytes: u64,
     /// The random generator's state before the forward ran, where it draws.
     #[serde(default)]
     #[cfg_attr(test, ts(type = "Uint8Array | null"))]
@@ -223,6 +261,9 @@ pub struct RunResult {
     pub forward: PartResult,
     /// The backward.
     pub backward: Option<PartResult>,
+    /// What the CPU computed for the comparison, where the bundle does not have that.
+    #[serde(default)]
+    pub expected: Option<Expected>,
 }
 
 /// How a [`Bundle`] is trained.

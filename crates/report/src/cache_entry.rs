@@ -17,6 +17,75 @@ pub struct CacheEntryView {
     pub symbols: Vec<CacheEntrySymbol>,
     /// Conditions on them.
     pub conditions: Vec<CacheEntryCondition>,
+    /// What must hold of Python values.
+    #[serde(default)]
+    pub facts: Vec<CacheEntryFact>,
+    /// How many entries the frame may have, by `torch._dynamo.config` when this one was made.
+    #[serde(default)]
+    pub limit: u32,
+}
+
+/// A guard on a Python value.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+pub struct CacheEntryFact {
+    /// Where the value is found: `L['self'].step`.
+    pub source: String,
+    /// The guard: `L['self'].step == 3`.
+    pub text: String,
+    /// The constant that the value must equal, as Python writes it; none of other guards.
+    pub value: Option<String>,
+    /// The line that read the value.
+    pub span: Option<Span>,
+}
+
+/// The last call of a frame: what is asked of guards afterwards is asked of its values.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+pub struct LastCall {
+    /// The frame id.
+    pub frame: u32,
+    /// The captured graph that ran; none where the call ran uncompiled.
+    pub region: Option<u32>,
+    /// Its tensors' sizes.
+    pub inputs: Vec<LastInput>,
+    /// Its numbers and strings that guards ask for.
+    pub values: Vec<LastValue>,
+    /// Per captured graph, which guards on Python values did not hold.
+    pub unmet: Vec<LastUnmet>,
+}
+
+/// A tensor of a call.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+pub struct LastInput {
+    /// Which: `L['x']`.
+    pub source: String,
+    /// Its sizes.
+    #[cfg_attr(test, ts(type = "Array<number>"))]
+    pub sizes: Vec<i64>,
+}
+
+/// A Python value of a call.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+pub struct LastValue {
+    /// Which: `L['self'].step`.
+    pub source: String,
+    /// As Python writes it.
+    pub value: String,
+}
+
+/// What a call did not meet of an entry's guards on Python values.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+pub struct LastUnmet {
+    /// The captured graph that the entry was made for.
+    pub region: u32,
+    /// Positions of guards that did not hold.
+    pub failed: Vec<u32>,
+    /// Positions of guards on values that the call did not read: whether they hold is not known.
+    pub unknown: Vec<u32>,
 }
 
 /// A tensor that an entry depends on.
@@ -96,7 +165,7 @@ pub struct CacheEntryCondition {
     pub span: Option<Span>,
 }
 
-/// Sizes to try for an input.
+/// Sizes to try for an input, or a value to try.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
 pub struct Trial {
@@ -105,6 +174,9 @@ pub struct Trial {
     /// Its sizes.
     #[cfg_attr(test, ts(type = "Array<number>"))]
     pub sizes: Vec<i64>,
+    /// What is no tensor has this value, as Python writes it.
+    #[serde(default)]
+    pub value: Option<String>,
 }
 
 /// What would become of a call with other sizes.
@@ -127,6 +199,9 @@ pub struct Verdict {
     pub failed: Option<String>,
     /// The line that made the guard.
     pub span: Option<Span>,
+    /// Guards on values that nobody knows: where all others pass, these decide.
+    #[serde(default)]
+    pub unknown: Vec<String>,
 }
 
 /// What would be compiled.

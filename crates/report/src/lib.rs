@@ -28,7 +28,8 @@ mod throttle;
 mod typescript;
 
 pub use cache_entry::{
-    CacheEntryCondition, CacheEntryInput, CacheEntryMark, CacheEntrySymbol, CacheEntryView, Recompile, Trial, Verdict, WhatIf,
+    CacheEntryCondition, CacheEntryFact, CacheEntryInput, CacheEntryMark, CacheEntrySymbol, CacheEntryView, LastCall, LastInput, LastUnmet,
+    LastValue, Recompile, Trial, Verdict, WhatIf,
 };
 pub use check::{Check, Difference, DifferingNode};
 #[cfg(not(test))]
@@ -335,6 +336,14 @@ pub struct Saved {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[cfg_attr(test, ts(optional, type = "number"))]
     pub bytes: Option<u64>,
+    /// The value whose storage it lies in, where it is a view: it takes no memory of its own.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[cfg_attr(test, ts(optional))]
+    pub view_of: Option<String>,
+    /// Whether that storage is an input's: it is in memory already.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    #[cfg_attr(test, ts(optional, as = "Option<bool>"))]
+    pub of_input: bool,
     /// The expression, of a symbolic integer.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub sym: Option<String>,
@@ -403,6 +412,34 @@ pub struct GraphBreak {
     pub span: Option<Span>,
 }
 
+/// A frame that is not compiled again: it has as many cache entries as `torch._dynamo.config` allows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+pub struct RecompileLimit {
+    /// The frame id, as in `TORCH_LOGS=recompiles`.
+    pub frame: u32,
+    /// Name of the Python function.
+    pub function: String,
+    /// `recompile_limit` or `accumulated_recompile_limit`.
+    pub config: String,
+    /// Its value.
+    pub limit: u32,
+    /// The guard that failed last, in the words of `TORCH_LOGS=recompiles`.
+    pub reason: String,
+    /// How many calls ran it uncompiled.
+    pub calls: u32,
+    /// Where in the script these were made: each place once, the first hundred.
+    pub called_at: Vec<Span>,
+}
+
+impl RecompileLimit {
+    fn note(&mut self, span: Option<Span>) {
+        const MOST: usize = 100;
+        self.calls = self.calls.saturating_add(1);
+        self.called_at.extend(span.filter(|span| self.called_at.len() < MOST && !self.called_at.contains(span)));
+    }
+}
+
 /// A compiled graph that was run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
@@ -447,6 +484,23 @@ pub enum Event {
     Recompiled {
         /// Per cache entry, the guard that failed.
         reasons: Vec<String>,
+    },
+    /// A frame has as many cache entries as it may have: it is not compiled again.
+    Limited {
+        /// Which limit, of which frame.
+        limit: RecompileLimit,
+    },
+    /// The script is about to end: the last call of a frame.
+    Called {
+        /// Its values.
+        call: LastCall,
+    },
+    /// A call ran such a frame without compiling it.
+    Uncompiled {
+        /// The frame.
+        frame: u32,
+        /// The call in the script.
+        span: Option<Span>,
     },
     /// Compiled autograd made a graph.
     CompiledAutograd {
@@ -506,6 +560,12 @@ pub struct Report {
     pub tapes: Vec<Tape>,
     /// Per recompilation, the guards that failed.
     pub recompiles: Vec<Vec<String>>,
+    /// Frames that were not compiled again.
+    #[serde(default)]
+    pub limits: Vec<RecompileLimit>,
+    /// The last call of each frame that has cache entries, once the script has ended.
+    #[serde(default)]
+    pub calls: Vec<LastCall>,
     /// Where capture stopped.
     pub breaks: Vec<GraphBreak>,
     /// Compiled graphs that ran, in order.
@@ -533,6 +593,8 @@ impl Default for Report {
             compiled_autograd: Vec::new(),
             tapes: Vec::new(),
             recompiles: Vec::new(),
+            limits: Vec::new(),
+            calls: Vec::new(),
             breaks: Vec::new(),
             runs: Vec::new(),
             checks: Vec::new(),
@@ -558,6 +620,11 @@ impl Report {
             },
             Event::Broke { graph_break } => self.breaks.push(graph_break),
             Event::Recompiled { reasons } => self.recompiles.push(reasons),
+            Event::Limited { limit } => self.limits.push(limit),
+            Event::Called { call } => self.calls.push(call),
+            Event::Uncompiled { frame, span } => {
+                self.limits.iter_mut().filter(|limit| limit.frame == frame).for_each(|limit| limit.note(span.clone()))
+            }
             Event::CompiledAutograd { tape } => {
                 let known = self.tapes.iter().position(|known| known.id == tape.id);
                 let text = known.and_then(|at| self.compiled_autograd.get_mut(at));

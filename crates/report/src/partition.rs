@@ -68,10 +68,14 @@ pub struct Partition {
     /// Per forward value, what became of it and why.
     #[serde(default)]
     pub decisions: Vec<Decision>,
-    /// Bytes of the saved tensors.
+    /// Bytes of the saved tensors, as they are listed: a view counts as if it had memory of its own, and so does an input.
     #[serde(default)]
     #[cfg_attr(test, ts(type = "number"))]
     pub saved_bytes: u64,
+    /// Bytes of activations that saving keeps alive: the storages of saved values, each once, without those of inputs.
+    #[serde(default)]
+    #[cfg_attr(test, ts(type = "number"))]
+    pub activation_bytes: u64,
     /// What is recomputed costs so much.
     #[serde(default)]
     pub recompute_cost: Cost,
@@ -86,7 +90,7 @@ pub struct Partition {
 pub struct Decision {
     /// The value's name in the joint graph.
     pub name: String,
-    /// `saved`, `recomputed` or `not needed`.
+    /// `saved`, `recomputed`, `backward only` (only the backward computes it) or `not needed`.
     pub fate: String,
     /// The rule that decided, in words.
     pub reason: String,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::bundle::{Bundle, Named, Recipe, RunResult, TensorData, Training};
-use crate::{Answer, CapturedGraph, Event, GraphView, Question, Report, Trial, WhatIf};
+use crate::{Answer, CapturedGraph, Event, GraphView, LastCall, Question, Report, Trial, WhatIf};
 
 /// How a script is to be run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -38,8 +38,11 @@ pub enum ToInterpreter {
         regions: Vec<CapturedGraph>,
         /// The piece of code.
         frame: u32,
-        /// The sizes.
+        /// The sizes, and other values.
         trials: Vec<Trial>,
+        /// The call whose values hold of everything else.
+        #[serde(default)]
+        last: Option<LastCall>,
     },
     /// A question about the joint graph of a compilation of the last run.
     Study {

@@ -12,8 +12,8 @@ use ts_rs::TS;
 use crate::bundle::{BUNDLE_VERSION, Bundle, Recipe, RunError, RunResult, Training};
 use crate::protocol::{FromExport, FromGpu, FromInterpreter, ToExport, ToGpu, ToInterpreter};
 use crate::{
-    Answer, CapturedGraph, Check, Compilation, Event, Exception, GraphBreak, GraphRun, GraphView, NodeView, PYTORCH_VERSION, Question,
-    REPORT_VERSION, Report, Span, Tape, Trial, WhatIf,
+    Answer, CapturedGraph, Check, Compilation, Event, Exception, GraphBreak, GraphRun, GraphView, LastCall, NodeView, PYTORCH_VERSION,
+    Question, REPORT_VERSION, RecompileLimit, Report, Span, Tape, Trial, WhatIf,
 };
 
 fn generated() -> PathBuf {
@@ -78,6 +78,10 @@ fn typescript_fold_sample_is_current() {
         Event::Compiled { compilation: Compilation { id: 1, ..Compilation::default() } },
         Event::Broke { graph_break: GraphBreak { reason: "print".to_owned(), span: Some(Span { line: 3, ..Span::default() }) } },
         Event::Recompiled { reasons: vec!["size mismatch".to_owned()] },
+        Event::Called { call: LastCall { frame: 2, region: Some(0), ..LastCall::default() } },
+        Event::Limited { limit: RecompileLimit { frame: 2, function: "f".to_owned(), ..RecompileLimit::default() } },
+        Event::Uncompiled { frame: 2, span: Some(Span { line: 9, ..Span::default() }) },
+        Event::Uncompiled { frame: 2, span: Some(Span { line: 9, ..Span::default() }) },
         Event::CompiledAutograd {
             tape: Tape { name: "CompiledAutograd0".to_owned(), graph: graph("tape"), reasons: vec!["new".to_owned()], ..Tape::default() },
         },

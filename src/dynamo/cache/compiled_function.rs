@@ -11,6 +11,7 @@ use super::ACCUMULATED_RECOMPILE_LIMIT;
 use crate::aot;
 use crate::dynamo::backends::Backend;
 use crate::dynamo::bytecode_analysis::decoded::Chain;
+use crate::dynamo::guards::last_call::Last;
 use crate::dynamo::guards::manager::Values;
 use crate::dynamo::settings::{is_on, setting};
 use crate::dynamo::{Cache, SeenSizes, Unsupported, what_if};
@@ -185,6 +186,8 @@ pub struct CompiledFunction {
     pub passed: RefCell<HashSet<usize>>,
     /// Places that were compiled as often as they may be.
     pub ended: RefCell<HashSet<usize>>,
+    /// The last call of each place.
+    pub last: RefCell<HashMap<usize, Last>>,
 }
 
 /// What `torch.compile` was asked for, as far as functions of one code have a cache in common only where it is the same.
@@ -219,6 +222,11 @@ pub fn function_of(code: &PyObject, asked: &Asked, vm: &VirtualMachine) -> Rc<Co
     let made = Rc::new(CompiledFunction::new(asked.clone(), of_code));
     FUNCTIONS.with_borrow_mut(|known| Rc::make_mut(known).push((code.to_owned(), made.clone())));
     made
+}
+
+/// All functions.
+pub fn functions() -> Vec<Rc<CompiledFunction>> {
+    FUNCTIONS.with_borrow(|known| known.iter().map(|(_, function)| function.clone()).collect())
 }
 
 /// The functions of a code.
@@ -261,6 +269,7 @@ impl CompiledFunction {
             values: of_code.map_or_else(Values::default, |f| Values::of_code(&f.values)),
             passed: RefCell::default(),
             ended: RefCell::default(),
+            last: RefCell::default(),
         }
     }
 
@@ -273,6 +282,7 @@ impl CompiledFunction {
         self.values.clear();
         self.passed.borrow_mut().clear();
         self.ended.borrow_mut().clear();
+        self.last.borrow_mut().clear();
     }
 
     /// The place that a function goes on from.
@@ -294,6 +304,7 @@ impl CompiledFunction {
         })
     }
 
+    /// The frame id of a place.
     pub fn frame(&self, place: usize) -> u32 {
         *self.frames.borrow_mut().entry(place).or_insert_with(|| {
             let number = NEXT_FRAME.get();
@@ -306,13 +317,22 @@ impl CompiledFunction {
 /// Which limit of `torch._dynamo.config` a place with so many cache entries has reached, and what it is: the code runs as it is from
 /// then on. The accumulated limit holds where a script raises the other one, so that no call asks more entries than that.
 pub fn reached_limit(entries: usize) -> Option<(&'static str, usize)> {
+    limits().into_iter().find(|(_, limit)| entries >= *limit)
+}
+
+/// How many cache entries a place may have.
+pub fn recompile_limit() -> usize {
+    limits().into_iter().map(|(_, limit)| limit).min().unwrap_or(usize::MAX)
+}
+
+fn limits() -> [(&'static str, usize); 2] {
     rustpython_vm::vm::thread::with_current_vm(|vm| {
         let limit = |name, default| {
             (name, setting("torch._dynamo.config", name, vm).and_then(|o| o.try_to_value::<usize>(vm).ok()).unwrap_or(default))
         };
         let accumulated = limit("accumulated_recompile_limit", ACCUMULATED_RECOMPILE_LIMIT);
         let specific = limit("recompile_limit", what_if::RECOMPILE_LIMIT);
-        [accumulated, specific].into_iter().find(|(_, limit)| entries >= *limit)
+        [accumulated, specific]
     })
 }
 

@@ -16,6 +16,7 @@ use crate::graph::FakeValue;
 use crate::report::Guard;
 use crate::shape::{Expr, FloatGuard, ShapeGuard, SymInt, Symbol, SymbolInfo};
 use crate::tensor::Tensor;
+use rustpython_vm::PyObjectRef;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -34,6 +35,8 @@ pub type Runner = Rc<dyn Fn(Vec<Value>) -> Result<Vec<Value>>>;
 
 /// A compiled graph with its guards.
 pub struct CacheEntry {
+    /// The number of its captured graph in the report.
+    pub number: u32,
     /// What it was recorded as, with the symbols and guards that were found while it was compiled.
     pub captured: CapturedGraph,
     /// What runs it.
@@ -56,6 +59,8 @@ pub struct Unmet {
     pub root: Root,
     /// Where exactly.
     pub source: String,
+    /// What was found in the place of a constant.
+    pub(in crate::dynamo) found: Option<PyObjectRef>,
     /// In the words of `TORCH_LOGS=recompiles`.
     pub text: String,
     /// Whether the entry was invalidated: none of its guards is asked.
@@ -69,7 +74,7 @@ pub struct Admitted {
     /// Per tensor that was read, the one that is there now; none of numbers.
     tensors: Vec<Option<Tensor>>,
     /// The values of its symbols.
-    values: HashMap<Symbol, i64>,
+    pub(in crate::dynamo) values: HashMap<Symbol, i64>,
 }
 
 /// A number that a script passes.
@@ -207,8 +212,8 @@ impl Cache {
 
 impl CacheEntry {
     /// A cache entry for a captured graph that was compiled.
-    pub fn new(captured: CapturedGraph, compiled: Runner, facts: Vec<Guard>, modules: HashMap<String, Holder>) -> Self {
-        CacheEntry { captured, compiled, facts, modules, failures: RefCell::default() }
+    pub fn new(number: u32, captured: CapturedGraph, compiled: Runner, facts: Vec<Guard>, modules: HashMap<String, Holder>) -> Self {
+        CacheEntry { number, captured, compiled, facts, modules, failures: RefCell::default() }
     }
 
     /// The values of its symbols in the call that a graph was captured in.

@@ -27,7 +27,8 @@ use crate::dynamo::variables::closures;
 use crate::dynamo::{Recorder, Unsupported};
 use crate::error::Result;
 use crate::python::native::tensor::{raised, wrap};
-use crate::python::span::{FrameMark, Standing, codes_above, frame_mark, frames_above};
+use crate::python::span::{FrameMark, Standing, codes_above, frame_mark, frames_above, span_below};
+use crate::report::Span;
 use crate::tensor::Tensor;
 
 thread_local! {
@@ -79,6 +80,12 @@ pub fn note_side_effect() {
 /// Whether a compiled function is being called that is to be one graph.
 pub fn is_whole() -> bool {
     CALL.with_borrow(|call| call.as_ref().is_some_and(|call| call.fullgraph))
+}
+
+/// The place in the script that the compiled function is called from.
+pub fn called_from() -> Option<Span> {
+    let base = CALL.with_borrow(|call| call.as_ref().map(|call| call.base))?;
+    span_below(base)
 }
 
 /// The frames of the function that is recorded, or of the body that is recorded, innermost first: their code, and the instructions that they are at.

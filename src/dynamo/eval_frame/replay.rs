@@ -10,6 +10,7 @@ use crate::dispatch::Value;
 use crate::dynamo::CacheEntry;
 use crate::dynamo::cache::compiled_function::CompiledFunction;
 use crate::dynamo::cache::found_inputs;
+use crate::dynamo::guards::last_call;
 use crate::dynamo::source::Locals;
 use crate::error::Result;
 
@@ -81,6 +82,7 @@ impl Replay {
         }
         let tensors = found_inputs::admitted(&function, (0, self.index), &entry, locals, vm)?;
         function.cache.borrow().served(0, self.index);
+        last_call::note_hit(&function, 0, &entry, &tensors.values);
         begins();
         Some(entry.run_admitted(&tensors))
     }

@@ -58,7 +58,21 @@ pub const MODULE_INTEGER: &str = "torch.compile considers integer attributes of 
 
 const BUILTIN: &str = "<class 'builtin_function_or_method'>";
 
-fn repr(o: &PyObject, vm: &VirtualMachine) -> String {
+/// Whether a value is a number, a string or None: such one can be kept without keeping anything alive.
+fn is_constant(o: &PyObject, vm: &VirtualMachine) -> bool {
+    let types = &vm.ctx.types;
+    vm.is_none(o) || [types.bool_type, types.int_type, types.float_type, types.str_type].iter().any(|t| o.class().is(*t))
+}
+
+/// A constant that a fact asks for, as Python writes it.
+pub(super) fn constant(fact: &Fact, vm: &VirtualMachine) -> Option<String> {
+    match &fact.kind {
+        Kind::Equals(value) if is_constant(value, vm) => Some(repr(value, vm)),
+        _ => None,
+    }
+}
+
+pub(super) fn repr(o: &PyObject, vm: &VirtualMachine) -> String {
     o.repr(vm).map(|s| s.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
@@ -83,7 +97,18 @@ fn same_code(a: &PyObject, b: &PyObject, vm: &VirtualMachine) -> bool {
 }
 
 impl Kind {
-    fn says(&self, other: &Kind, vm: &VirtualMachine) -> bool {
+    /// Whether a value of which the other one holds tells that this one does, or does not.
+    pub(super) fn is_told_by(&self, other: &Kind, vm: &VirtualMachine) -> bool {
+        match (self, other) {
+            (Kind::Contains(a, _), Kind::Contains(b, _)) => same(a, b, vm),
+            (Kind::KeyAt(i, _), Kind::KeyAt(j, _)) => i == j,
+            (Kind::Type(_), Kind::Equals(_)) => true,
+            _ => std::mem::discriminant(self) == std::mem::discriminant(other),
+        }
+    }
+
+    /// Whether the other one says the same.
+    pub(super) fn says(&self, other: &Kind, vm: &VirtualMachine) -> bool {
         match (self, other) {
             (Kind::Equals(a), Kind::Equals(b)) => same(a, b, vm),
             (Kind::Is(a), Kind::Is(b)) => a.is(b) || same_code(a, b, vm),
@@ -215,6 +240,7 @@ impl Fact {
             root: self.source.root(),
             source: self.source.text(vm),
             text: self.failure(locals, vm),
+            found: if matches!(self.kind, Kind::Equals(_)) { self.source.value(locals, vm).filter(|o| is_constant(o, vm)) } else { None },
             invalidates: matches!(self.kind, Kind::Temporary),
             alias_of: if let Kind::Same(other) = &self.kind { Some(other.text(vm)) } else { None },
         }
@@ -262,6 +288,7 @@ fn duplicates(facts: &[Fact], locals: &Locals, vm: &VirtualMachine) -> Option<Un
         root: second.source.root(),
         source: second.source.text(vm),
         text: format!("Duplicate tensors found: {}", groups.join(", ")),
+        found: None,
         invalidates: false,
         alias_of: None,
     })

@@ -3,6 +3,7 @@
 pub mod constraints;
 pub(super) mod failures;
 pub(super) mod global_state;
+pub mod last_call;
 pub(super) mod same_graph;
 pub(super) mod text;
 pub mod what_if;

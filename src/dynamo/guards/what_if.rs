@@ -1,7 +1,7 @@
 //! Another size: which cache entry of a frame other sizes would hit, which guard fails, and what a recompile would make.
 //!
-//! It works on what the report says of entries, so that it can be asked of a run that is over. Conditions on Python values
-//! cannot be asked this way: the call is taken to be as before in everything but its sizes.
+//! It works on what the report says of entries, so that it can be asked of a run that is over. In everything that is not tried the call
+//! is taken to be like the last one.
 
 use super::text::{as_python, range};
 use crate::dynamo::cache::CacheEntry;
@@ -9,8 +9,8 @@ use crate::dynamo::dynamic_shapes::{DimMark, InputSource, SeenSizes, Symbols};
 use crate::error::{Error, Result};
 use crate::graph::parse_size;
 use crate::report::{
-    CacheEntryCondition, CacheEntryInput, CacheEntryMark, CacheEntrySymbol, CacheEntryView, CapturedGraph, Recompile, Span, Trial, Verdict,
-    WhatIf,
+    CacheEntryCondition, CacheEntryFact, CacheEntryInput, CacheEntryMark, CacheEntrySymbol, CacheEntryView, CapturedGraph, LastCall,
+    LastUnmet, Recompile, Span, Trial, Verdict, WhatIf,
 };
 use crate::shape::{Relation, ints};
 use crate::tensor::Geometry;
@@ -20,7 +20,7 @@ use std::collections::HashMap;
 pub const RECOMPILE_LIMIT: usize = 8;
 
 /// An entry as plain data.
-pub fn view(entry: &CacheEntry, frame: u32, dynamic: Option<bool>) -> CacheEntryView {
+pub fn view(entry: &CacheEntry, (frame, dynamic, limit): (u32, Option<bool>, usize), facts: Vec<CacheEntryFact>) -> CacheEntryView {
     let captured = &entry.captured;
     let inputs = captured.touched.iter().map(|input| {
         let (geometry, source) = (&input.spec.spec.geometry, &input.source);
@@ -45,7 +45,15 @@ pub fn view(entry: &CacheEntry, frame: u32, dynamic: Option<bool>) -> CacheEntry
         right: guard.right.to_string(),
         span: guard.source.map(|s| s.span),
     });
-    CacheEntryView { frame, dynamic, inputs: inputs.collect(), symbols: symbol_views(&captured.env), conditions: conditions.collect() }
+    CacheEntryView {
+        frame,
+        dynamic,
+        inputs: inputs.collect(),
+        symbols: symbol_views(&captured.env),
+        conditions: conditions.collect(),
+        facts,
+        limit: limit as u32,
+    }
 }
 
 fn symbol_views(env: &crate::shape::ShapeEnv) -> Vec<CacheEntrySymbol> {
@@ -74,7 +82,7 @@ fn mark_view(dim: usize, mark: DimMark) -> CacheEntryMark {
 ///
 /// # Errors
 /// Where the frame has no cache entry, a size is negative, or an entry's expressions cannot be read.
-pub fn what_if(graphs: &[CapturedGraph], frame: u32, trials: &[Trial]) -> Result<WhatIf> {
+pub fn what_if(graphs: &[CapturedGraph], frame: u32, trials: &[Trial], call: Option<&LastCall>) -> Result<WhatIf> {
     let entries: Vec<(u32, &CacheEntryView)> =
         graphs.iter().filter_map(|r| Some((r.id, r.entry.as_ref()?))).filter(|(_, e)| e.frame == frame).collect();
     let Some((_, last)) = entries.last() else {
@@ -85,9 +93,12 @@ pub fn what_if(graphs: &[CapturedGraph], frame: u32, trials: &[Trial]) -> Result
     }
     let mut verdicts = Vec::new();
     for (captured, entry) in &entries {
-        let failed = failed_guard(entry, trials)?;
+        let unmet = call.and_then(|call| call.unmet.iter().find(|unmet| unmet.region == *captured));
+        let of_values = failed_fact(entry, trials, unmet);
+        let failed = of_values.map_or_else(|| failed_guard(entry, trials), |failed| Ok(Some(failed)))?;
         let (failed, span) = failed.map_or((None, None), |(text, span)| (Some(text), span));
-        verdicts.push(Verdict { region: *captured, failed, span });
+        let unknown = if failed.is_none() { unknown_facts(entry, trials, unmet) } else { Vec::new() };
+        verdicts.push(Verdict { region: *captured, failed, span, unknown });
     }
     let served = verdicts.iter().any(|v| v.failed.is_none());
     let recompile = if served {
@@ -95,7 +106,7 @@ pub fn what_if(graphs: &[CapturedGraph], frame: u32, trials: &[Trial]) -> Result
     } else {
         let made: Vec<&CacheEntryView> = entries.iter().map(|(_, e)| *e).collect();
         let (inputs, symbols) = recompiled(&made, last, trials)?;
-        Some(Recompile { inputs, symbols, limit: entries.len() >= RECOMPILE_LIMIT })
+        Some(Recompile { inputs, symbols, limit: last.limit > 0 && entries.len() >= last.limit as usize })
     };
     Ok(WhatIf { entries: verdicts, recompile })
 }
@@ -122,6 +133,30 @@ fn tried(input: &CacheEntryInput, trials: &[Trial]) -> (Vec<i64>, Vec<i64>) {
 /// A source as PyTorch names it to people: `L['x'].size()[0]` is `x.size()[0]`.
 fn local(source: &str) -> String {
     source.replace("L['", "").replacen("']", "", 1)
+}
+
+/// The value that a trial gives a source.
+fn tried_value<'a>(source: &str, trials: &'a [Trial]) -> Option<&'a str> {
+    trials.iter().find(|trial| trial.source == source)?.value.as_deref()
+}
+
+/// The guard on a Python value that fails, and the line that read the value.
+fn failed_fact(entry: &CacheEntryView, trials: &[Trial], unmet: Option<&LastUnmet>) -> Option<(String, Option<Span>)> {
+    let fails = |(position, fact): &(usize, &CacheEntryFact)| match (&fact.value, tried_value(&fact.source, trials)) {
+        (Some(wanted), Some(found)) => wanted != found,
+        _ => unmet.is_some_and(|unmet| unmet.failed.contains(&(*position as u32))),
+    };
+    let (_, fact) = entry.facts.iter().enumerate().find(fails)?;
+    Some((local(&fact.text), fact.span.clone()))
+}
+
+/// Guards on Python values of which neither the last call nor a trial tells whether they hold.
+fn unknown_facts(entry: &CacheEntryView, trials: &[Trial], unmet: Option<&LastUnmet>) -> Vec<String> {
+    let is_unknown = |(position, fact): &(usize, &CacheEntryFact)| {
+        let is_tried = fact.value.is_some() && tried_value(&fact.source, trials).is_some();
+        !is_tried && unmet.is_some_and(|unmet| unmet.unknown.contains(&(*position as u32)))
+    };
+    entry.facts.iter().enumerate().filter(is_unknown).map(|(_, fact)| local(&fact.text)).collect()
 }
 
 /// The guard that an entry fails on, and the line that made it.
@@ -176,7 +211,8 @@ fn value_of(symbol: &CacheEntrySymbol, entry: &CacheEntryView, trials: &[Trial])
         let dim = symbol.source.strip_prefix(&input.source)?.strip_prefix(".size()[")?.strip_suffix(']')?;
         tried(input, trials).0.get(dim.parse::<usize>().ok()?).copied()
     };
-    entry.inputs.iter().find_map(read).or(symbol.value)
+    let number = || tried_value(&symbol.source, trials)?.parse().ok();
+    entry.inputs.iter().find_map(read).or_else(number).or(symbol.value)
 }
 
 /// An expression with its symbols written as the script finds them.

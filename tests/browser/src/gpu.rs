@@ -46,9 +46,7 @@ fn bundle() -> Bundle {
         num_outputs: 1,
         expected: Vec::new(),
         backward: Some(BackwardBundle { readable: backward, tangents, tangent_of: vec![0], expected: Vec::new(), generator: None }),
-        parameters: Vec::new(),
-        mutated: Vec::new(),
-        generator: None,
+        ..Bundle::default()
     }
 }
 

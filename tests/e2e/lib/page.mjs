@@ -94,7 +94,7 @@ export const stage = (page, name) => page.getByRole("tablist", { name: "Stage" }
 /** Chooses an option. */
 export async function choose(page, label, value) {
   await page.getByRole("button", { name: "Options" }).click();
-  await page.getByLabel(label).selectOption(value);
+  await page.locator(".popover:popover-open").getByLabel(label).selectOption(value);
   await page.keyboard.press("Escape");
 }
 

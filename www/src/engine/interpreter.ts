@@ -1,5 +1,5 @@
 // The page's side of the interpreter: one worker at a time, ended to stop a script and replaced at once.
-import type { Answer, CapturedGraph, Event, Question, Trial, WhatIf } from "../generated/report";
+import type { Answer, CapturedGraph, Event, LastCall, Question, Trial, WhatIf } from "../generated/report";
 import type { FromInterpreter, ToInterpreter } from "./protocol";
 
 export interface Handlers {
@@ -62,8 +62,8 @@ export class Interpreter {
   }
 
   /** What would become of a call with other sizes, by what a report says of the entries there are. */
-  whatIf(regions: readonly CapturedGraph[], frame: number, trials: readonly Trial[]): Promise<WhatIf> {
-    return this.#question<WhatIf>((ask) => ({ type: "ask", ask, regions: [...regions], frame, trials: [...trials] }));
+  whatIf(regions: readonly CapturedGraph[], frame: number, trials: readonly Trial[], last?: LastCall): Promise<WhatIf> {
+    return this.#question<WhatIf>((ask) => ({ type: "ask", ask, regions: [...regions], frame, trials: [...trials], last: last ?? null }));
   }
 
   /** Asks about the joint graph of a compilation of the last run. */

@@ -92,6 +92,19 @@ parameters: Array<number>,
  */
 mutated: Array<number>,
 /**
+ * Inputs whose values were not kept, since all of them take too much: whoever runs the bundle draws them, and has the CPU compute
+ * what is expected.
+ */
+drawn: Array<Drawn>,
+/**
+ * Whether what the CPU computed was not kept, either: it is computed anew.
+ */
+recomputes: boolean,
+/**
+ * Bytes of the inputs and of what was computed, tangents and gradients included.
+ */
+bytes: number,
+/**
  * The random generator's state before the forward ran, where it draws.
  */
 generator: Uint8Array | null,
@@ -118,6 +131,27 @@ relation: string,
 right: string,
 /**
  * The line that asked.
+ */
+span: Span | null, };
+
+/**
+ * A guard on a Python value.
+ */
+export type CacheEntryFact = {
+/**
+ * Where the value is found: `L['self'].step`.
+ */
+source: string,
+/**
+ * The guard: `L['self'].step == 3`.
+ */
+text: string,
+/**
+ * The constant that the value must equal, as Python writes it; none of other guards.
+ */
+value: string | null,
+/**
+ * The line that read the value.
  */
 span: Span | null, };
 
@@ -235,7 +269,15 @@ symbols: Array<CacheEntrySymbol>,
 /**
  * Conditions on them.
  */
-conditions: Array<CacheEntryCondition>, };
+conditions: Array<CacheEntryCondition>,
+/**
+ * What must hold of Python values.
+ */
+facts: Array<CacheEntryFact>,
+/**
+ * How many entries the frame may have, by `torch._dynamo.config` when this one was made.
+ */
+limit: number, };
 
 /**
  * The capacity of a node in the flow network.
@@ -720,6 +762,31 @@ bytes: [number, number],
 microseconds: number | null, };
 
 /**
+ * An input that is drawn: a normal distribution like that of the script's own values.
+ */
+export type Drawn = {
+/**
+ * The input. Its value in the bundle has sizes and strides, and no bytes.
+ */
+name: string,
+/**
+ * Its bytes.
+ */
+bytes: number,
+/**
+ * Mean of the script's own values, of a sample of them.
+ */
+mean: number,
+/**
+ * Standard deviation of these.
+ */
+deviation: number,
+/**
+ * Whether none of them was negative: then none is drawn.
+ */
+is_positive: boolean, };
+
+/**
  * Something became known.
  */
 export type Event = { "event": "stdout",
@@ -746,7 +813,23 @@ graph_break: GraphBreak, } | { "event": "recompiled",
 /**
  * Per cache entry, the guard that failed.
  */
-reasons: Array<string>, } | { "event": "compiled_autograd",
+reasons: Array<string>, } | { "event": "limited",
+/**
+ * Which limit, of which frame.
+ */
+limit: RecompileLimit, } | { "event": "called",
+/**
+ * Its values.
+ */
+call: LastCall, } | { "event": "uncompiled",
+/**
+ * The frame.
+ */
+frame: number,
+/**
+ * The call in the script.
+ */
+span: Span | null, } | { "event": "compiled_autograd",
 /**
  * The graph; one of an id seen before replaces it.
  */
@@ -821,6 +904,19 @@ traceback: string,
  * Innermost place in the script itself.
  */
 span: Span | null, };
+
+/**
+ * What the CPU computed for a run.
+ */
+export type Expected = {
+/**
+ * One value per output of the forward.
+ */
+forward: Array<Named>,
+/**
+ * One value per output of the backward.
+ */
+backward: Array<Named>, };
 
 /**
  * From the worker that makes exports.
@@ -1076,6 +1172,74 @@ nodes: Array<string>,
  * Its source in WGSL; empty where a processor runs the node directly.
  */
 wgsl: string, };
+
+/**
+ * The last call of a frame: what is asked of guards afterwards is asked of its values.
+ */
+export type LastCall = {
+/**
+ * The frame id.
+ */
+frame: number,
+/**
+ * The captured graph that ran; none where the call ran uncompiled.
+ */
+region: number | null,
+/**
+ * Its tensors' sizes.
+ */
+inputs: Array<LastInput>,
+/**
+ * Its numbers and strings that guards ask for.
+ */
+values: Array<LastValue>,
+/**
+ * Per captured graph, which guards on Python values did not hold.
+ */
+unmet: Array<LastUnmet>, };
+
+/**
+ * A tensor of a call.
+ */
+export type LastInput = {
+/**
+ * Which: `L['x']`.
+ */
+source: string,
+/**
+ * Its sizes.
+ */
+sizes: Array<number>, };
+
+/**
+ * What a call did not meet of an entry's guards on Python values.
+ */
+export type LastUnmet = {
+/**
+ * The captured graph that the entry was made for.
+ */
+region: number,
+/**
+ * Positions of guards that did not hold.
+ */
+failed: Array<number>,
+/**
+ * Positions of guards on values that the call did not read: whether they hold is not known.
+ */
+unknown: Array<number>, };
+
+/**
+ * A Python value of a call.
+ */
+export type LastValue = {
+/**
+ * Which: `L['self'].step`.
+ */
+source: string,
+/**
+ * As Python writes it.
+ */
+value: string, };
 
 /**
  * Live bytes through forward and backward.
@@ -1395,9 +1559,13 @@ replayed: Array<string>,
  */
 decisions: Array<Decision>,
 /**
- * Bytes of the saved tensors.
+ * Bytes of the saved tensors, as they are listed: a view counts as if it had memory of its own, and so does an input.
  */
 saved_bytes: number,
+/**
+ * Bytes of activations that saving keeps alive: the storages of saved values, each once, without those of inputs.
+ */
+activation_bytes: number,
 /**
  * What is recomputed costs so much.
  */
@@ -1517,6 +1685,39 @@ symbols: Array<CacheEntrySymbol>,
 limit: boolean, };
 
 /**
+ * A frame that is not compiled again: it has as many cache entries as `torch._dynamo.config` allows.
+ */
+export type RecompileLimit = {
+/**
+ * The frame id, as in `TORCH_LOGS=recompiles`.
+ */
+frame: number,
+/**
+ * Name of the Python function.
+ */
+function: string,
+/**
+ * `recompile_limit` or `accumulated_recompile_limit`.
+ */
+config: string,
+/**
+ * Its value.
+ */
+limit: number,
+/**
+ * The guard that failed last, in the words of `TORCH_LOGS=recompiles`.
+ */
+reason: string,
+/**
+ * How many calls ran it uncompiled.
+ */
+calls: number,
+/**
+ * Where in the script these were made: each place once, the first hundred.
+ */
+called_at: Array<Span>, };
+
+/**
  * What an [`Ask`](ToInterpreter::Ask) or a [`Study`](ToInterpreter::Study) is answered.
  */
 export type Reply = WhatIf | Answer;
@@ -1565,6 +1766,14 @@ tapes: Array<Tape>,
  * Per recompilation, the guards that failed.
  */
 recompiles: Array<Array<string>>,
+/**
+ * Frames that were not compiled again.
+ */
+limits: Array<RecompileLimit>,
+/**
+ * The last call of each frame that has cache entries, once the script has ended.
+ */
+calls: Array<LastCall>,
 /**
  * Where capture stopped.
  */
@@ -1622,7 +1831,11 @@ forward: PartResult,
 /**
  * The backward.
  */
-backward: PartResult | null, };
+backward: PartResult | null,
+/**
+ * What the CPU computed for the comparison, where the bundle does not have that.
+ */
+expected: Expected | null, };
 
 /**
  * What runs a bundle.
@@ -1653,6 +1866,14 @@ stride?: Array<string> | null,
  * Bytes at the hinted sizes, of a tensor.
  */
 bytes?: number,
+/**
+ * The value whose storage it lies in, where it is a view: it takes no memory of its own.
+ */
+view_of?: string,
+/**
+ * Whether that storage is an input's: it is in memory already.
+ */
+of_input?: boolean,
 /**
  * The expression, of a symbolic integer.
  */
@@ -1887,9 +2108,13 @@ regions: Array<CapturedGraph>,
  */
 frame: number,
 /**
- * The sizes.
+ * The sizes, and other values.
  */
-trials: Array<Trial>, } | { "type": "study",
+trials: Array<Trial>,
+/**
+ * The call whose values hold of everything else.
+ */
+last: LastCall | null, } | { "type": "study",
 /**
  * What the answer bears.
  */
@@ -1959,7 +2184,7 @@ readable: string,
 compile_seconds: number, };
 
 /**
- * Sizes to try for an input.
+ * Sizes to try for an input, or a value to try.
  */
 export type Trial = {
 /**
@@ -1969,7 +2194,11 @@ source: string,
 /**
  * Its sizes.
  */
-sizes: Array<number>, };
+sizes: Array<number>,
+/**
+ * What is no tensor has this value, as Python writes it.
+ */
+value: string | null, };
 
 /**
  * What a placeholder takes or an output gives.
@@ -2020,7 +2249,11 @@ failed: string | null,
 /**
  * The line that made the guard.
  */
-span: Span | null, };
+span: Span | null,
+/**
+ * Guards on values that nobody knows: where all others pass, these decide.
+ */
+unknown: Array<string>, };
 
 /**
  * What would become of a call with other sizes.

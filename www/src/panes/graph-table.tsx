@@ -1,13 +1,14 @@
 // The selected graph as a table: the columns of `print_tabular`, then type, bytes, line, pass and module. Only rows that can be seen
 // are drawn, so that graphs of tens of thousands of nodes scroll freely.
-import { signal, useComputed, useSignal, useSignalEffect } from "@preact/signals";
+import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { NodeView } from "../generated/report";
 import { belongs, correspond } from "../report/correspond";
 import { formatBytes, formatShape } from "../report/format";
+import { looked } from "../state/looked";
 import { select, selection } from "../state/selection";
-import { selectedStage, selectedUnit } from "../state/unit";
+import { selectedStage, selectedUnit, sourceNames } from "../state/unit";
 import "../styles/table.css";
 
 interface Column {
@@ -31,11 +32,17 @@ const COLUMNS: readonly Column[] = [
   { key: "bytes", title: "bytes", text: ({ bytes }) => (bytes === null ? "" : formatBytes(bytes)), order: ({ bytes }) => bytes ?? -1, number: true, most: 10 },
   { key: "line", title: "line", text: ({ span }) => (span ? String(span.line) : ""), order: ({ span }) => span?.line ?? -1, number: true, most: 6 },
   { key: "pass", title: "pass", text: ({ is_backward }) => (is_backward ? "backward" : "forward"), most: 9 },
+  { key: "source", title: "source", text: ({ op, name }) => (op === "placeholder" ? (sourceNames.value.get(name) ?? "") : ""), most: 40 },
   { key: "module", title: "module", text: ({ module_path }) => module_path, most: 30 },
 ];
 
 /** By which column rows are sorted; in the graph's order without one. */
-const sorting = signal<{ key: string; down: boolean } | undefined>(undefined);
+const sorting = looked<{ key: string; down: boolean } | undefined>("tableSort", undefined, readSorting);
+
+function readSorting(raw: unknown): { key: string; down: boolean } | undefined {
+  const { key, down } = (raw ?? {}) as { key?: unknown; down?: unknown };
+  return typeof key === "string" && typeof down === "boolean" && COLUMNS.some((column) => column.key === key) ? { key, down } : undefined;
+}
 
 const ROW = 26;
 /** Rows drawn beyond those that can be seen. */

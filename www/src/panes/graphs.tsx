@@ -1,6 +1,7 @@
 // The graphs of a compilation, stage by stage, in three views: the text that PyTorch prints, a picture, a table.
 import type { JSX } from "preact";
 import { Tabs } from "../layout/tabs";
+import { keptOf } from "../report/counts";
 import { formatBytes, plural } from "../report/format";
 import { isTraced, STAGE_HELP, STAGE_TITLES, type Stage, type Unit } from "../report/stages";
 import { engine, graphsAreOld, shown } from "../state/session";
@@ -120,12 +121,12 @@ function Legend({ unit, stage }: { unit: Unit; stage: Stage }): JSX.Element | nu
   if (!isTraced(stage) || !compilation) return null;
   const saved = compilation.saved ?? [];
   const recomputed = compilation.partition?.recomputed ?? [];
-  const bytes = saved.reduce((sum, value) => sum + (value.bytes ?? 0), 0);
+  const { listed } = keptOf(compilation);
   return (
     <span class="legend">
       {saved.length > 0 && (
         <span class="legend-saved">
-          {plural(saved.length, "saved value")}, {formatBytes(bytes)}
+          {plural(saved.length, "saved value")}, {formatBytes(listed)}
         </span>
       )}
       {recomputed.length > 0 && <span class="legend-recomputed">{recomputed.length} recomputed</span>}

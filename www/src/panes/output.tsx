@@ -2,6 +2,7 @@
 import { useSignalEffect } from "@preact/signals";
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
+import { countsText } from "../report/counts";
 import { plural } from "../report/format";
 import { select } from "../state/selection";
 import { MOST_PRINTED, shown } from "../state/session";
@@ -93,10 +94,5 @@ export function LineLink({ line }: { line: number }): JSX.Element {
 export function OutputTools(): JSX.Element | null {
   const report = shown.value?.report;
   if (!report) return null;
-  const parts = [
-    report.regions.length > 0 && plural(report.regions.length, "region"),
-    report.recompiles.length > 0 && plural(report.recompiles.length, "recompilation"),
-    report.breaks.length > 0 && plural(report.breaks.length, "graph break"),
-  ].filter(Boolean);
-  return <span class="tools muted">{parts.join(" · ")}</span>;
+  return <span class="tools muted">{countsText(report)}</span>;
 }

@@ -12,6 +12,7 @@ import { RunPane } from "./run";
 import { SavedPane } from "./saved";
 import { ScriptPane } from "./script";
 import { TimelinePane } from "./timeline";
+import { countsOf } from "../report/counts";
 import { tapeOf } from "../report/stages";
 import { selectedUnit } from "../state/unit";
 
@@ -31,12 +32,12 @@ interface Pane {
 export const PANES: Record<PaneId, Pane> = {
   script: { title: "Script", component: ScriptPane },
   output: { title: "Output", component: OutputPane, tools: OutputTools, badge: () => (shown.value?.report.exception ? "!" : undefined) },
-  graphs: { title: "Graphs", component: GraphsPane, badge: () => count(graphsRun.value?.report.compilations.length) },
+  graphs: { title: "Graphs", component: GraphsPane, badge: () => count(graphsRun.value && countsOf(graphsRun.value.report).graphs) },
   saved: { title: "Saved values", short: "Saved", component: SavedPane, badge: () => count(tapeOf(selectedUnit.value)?.inputs.length ?? selectedUnit.value?.compilation?.saved?.length) },
   partition: { title: "Partition", component: PartitionPane },
   memory: { title: "Memory", component: MemoryPane },
   aliasing: { title: "Aliasing", component: AliasingPane },
-  guards: { title: "Guards", component: GuardsPane, badge: () => count(graphsRun.value?.report.recompiles.length) },
+  guards: { title: "Guards", component: GuardsPane, badge: () => count(graphsRun.value && countsOf(graphsRun.value.report).recompiles) },
   run: { title: "Run on GPU", short: "Run", component: RunPane },
   timeline: { title: "Timeline", component: TimelinePane },
   plot: { title: "Plot", component: PlotPane, badge: () => count(printedSeries.value[0]?.columns.length) },

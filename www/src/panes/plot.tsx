@@ -1,7 +1,8 @@
 // Numbers that the script prints as it goes, drawn as lines; the same numbers as a table on demand.
-import { computed, signal } from "@preact/signals";
+import { computed } from "@preact/signals";
 import type { JSX } from "preact";
 import { findSeries, type Series } from "../report/series";
+import { flag, looked, word } from "../state/looked";
 import { shown } from "../state/session";
 import { Chart } from "../ui/chart";
 import { Columns, number } from "../ui/columns";
@@ -12,9 +13,9 @@ export const printedSeries = computed(() => {
   return printed ? findSeries(printed.map(({ stream, text }) => (stream === "stdout" ? text : "")).join("")) : [];
 });
 
-const wanted = signal<string | undefined>(undefined);
-const asTable = signal(false);
-const logarithmic = signal(false);
+const wanted = looked<string | undefined>("plotSeries", undefined, word);
+const asTable = looked("plotTable", false, flag);
+const logarithmic = looked("plotLogarithmic", false, flag);
 
 export function PlotPane(): JSX.Element {
   const all = printedSeries.value;

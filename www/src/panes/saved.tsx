@@ -1,12 +1,14 @@
 // The values that the forward saves for the backward: name, type, bytes, the line that made them, and why they are saved.
 import type { JSX } from "preact";
 import type { Compilation, Saved } from "../generated/report";
+import { keptOf } from "../report/counts";
 import { formatBytes, formatShape, plural } from "../report/format";
 import { tapeOf } from "../report/stages";
 import { select, selection } from "../state/selection";
 import { graphsAreOld } from "../state/session";
-import { selectedUnit } from "../state/unit";
+import { selectedUnit, whyNoTrace } from "../state/unit";
 import { Columns, number } from "../ui/columns";
+import { SourceName } from "../ui/source-name";
 import { TapeInputs } from "./tape-inputs";
 
 export function SavedPane(): JSX.Element {
@@ -16,12 +18,12 @@ export function SavedPane(): JSX.Element {
 
 function SavedOfForward(): JSX.Element {
   const compilation = selectedUnit.value?.compilation;
-  if (!compilation) return <p class="empty">The values saved between forward and backward appear here.</p>;
+  if (!compilation) return <p class="empty">{whyNoTrace.value ?? "The values saved between forward and backward appear here."}</p>;
   if (compilation.kind === "inference") return <p class="empty">Nothing requires grad here: there is no backward to save anything for.</p>;
-  if (compilation.abandoned) return <p class="empty">This was given up before it was split: a float that was a symbol has to be a number. It is traced again.</p>;
+  if (compilation.abandoned) return <p class="empty">This trace was discarded before it was partitioned: a dynamic float had to be specialized.</p>;
   const saved = compilation.saved ?? [];
   if (saved.length === 0) return <p class="empty">The backward needs nothing of the forward.</p>;
-  const bytes = saved.reduce((sum, value) => sum + (value.bytes ?? 0), 0);
+  const { listed, activations } = keptOf(compilation);
   const why = reasons(compilation);
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="Saved values">
@@ -38,9 +40,21 @@ function SavedOfForward(): JSX.Element {
             <th scope="row" colSpan={3}>
               {plural(saved.length, "value")}
             </th>
-            <td class="number">{formatBytes(bytes)}</td>
+            <td class="number" data-listed={listed}>
+              {formatBytes(listed)}
+            </td>
             <td />
-            {why.size > 0 && <td />}
+            {why.size > 0 && <td class="muted">as listed, views and inputs included</td>}
+          </tr>
+          <tr>
+            <th scope="row" colSpan={3}>
+              Activations kept alive
+            </th>
+            <td class="number" data-activations={activations}>
+              {formatBytes(activations)}
+            </td>
+            <td />
+            {why.size > 0 && <td class="muted">each storage once; inputs are in memory already</td>}
           </tr>
         </tfoot>
       </table>
@@ -62,6 +76,14 @@ function Row({ value, why }: { value: Saved; why: ReadonlyMap<string, string> })
         <button type="button" class="link code saved-name" aria-pressed={chosen} onClick={choose}>
           {value.name}
         </button>
+        <SourceName of={value.name} />
+        {value.view_of ? (
+          <span class="muted saved-note">
+            view of {value.view_of} <SourceName of={value.view_of} />
+          </span>
+        ) : (
+          value.of_input && <span class="muted saved-note">input</span>
+        )}
       </th>
       <td class="code">{value.sym ? "SymInt" : value.dtype}</td>
       <td class="code">{value.sym ?? formatShape(value.shape)}</td>

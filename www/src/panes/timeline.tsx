@@ -1,6 +1,7 @@
 // What happened, in order, while the script ran: regions captured and why, compilations, breaks, runs. It fills as it runs.
 import type { JSX } from "preact";
 import { plural } from "../report/format";
+import { compileIds } from "../report/stages";
 import { linesOf, type Moment, type Runs, type Why } from "../report/timeline";
 import { showPane } from "../state/layout";
 import { select } from "../state/selection";
@@ -9,6 +10,8 @@ import { wantedStage, wantedUnit } from "../state/unit";
 
 /** Moments that are listed at most: the first and the last. */
 const MOST_MOMENTS = 400;
+/** Lines of calls that are named at most. */
+const MOST_LINES = 12;
 
 export function TimelinePane(): JSX.Element {
   const run = shown.value;
@@ -79,8 +82,8 @@ function Line({ run, moment }: { run: Run; moment: Moment }): JSX.Element {
     case "abandoned":
       return (
         <>
-          Gave up <UnitLink run={run} compilation={moment.compilation} region={moment.region} />: a float that was a symbol has to be a number, so all is
-          traced again
+          Trace of <UnitLink run={run} compilation={moment.compilation} region={moment.region} /> discarded: a dynamic float had to be specialized
+          (TensorifyScalarRestartAnalysis)
         </>
       );
     case "backward":
@@ -112,9 +115,31 @@ function Line({ run, moment }: { run: Run; moment: Moment }): JSX.Element {
           )}
         </>
       );
+    case "limited":
+      return (
+        <>
+          <code>{moment.function}</code> reached <code>torch._dynamo.config.{moment.config}</code> ({moment.limit}): it is not compiled again
+          <p class="muted">
+            last reason: <code>{moment.reason}</code>
+          </p>
+        </>
+      );
     case "ran":
       return (
         <ul class="runs">
+          {moment.uncompiled.map(({ frame, times, lines }) => (
+            <li key={`frame ${frame}`}>
+              Ran <code>{limitOf(run, frame)}</code> uncompiled {plural(times, "time")}, beyond the recompile limit
+              {lines.length > 0 && ", called at "}
+              {lines.slice(0, MOST_LINES).map((line, at) => (
+                <>
+                  {at > 0 && ", "}
+                  <LineLink key={line} line={line} />
+                </>
+              ))}
+              {lines.length > MOST_LINES && ` and ${lines.length - MOST_LINES} others`}
+            </li>
+          ))}
           {moment.hits.map(({ tape, times }) => (
             <li key={`tape ${tape}`}>
               Compiled autograd: <TapeLink run={run} tape={tape} /> served {plural(times, "time")} (cache hit)
@@ -138,6 +163,11 @@ function Line({ run, moment }: { run: Run; moment: Moment }): JSX.Element {
         <>Finished</>
       );
   }
+}
+
+/** The function whose frame reached a limit. */
+function limitOf(run: Run, frame: number): string {
+  return run.report.limits.find((limit) => limit.frame === frame)?.function ?? `frame ${frame}`;
 }
 
 function countRuns({ forward, backward, inference }: Runs): string {
@@ -214,10 +244,11 @@ function TapeLink({ run, tape }: { run: Run; tape: number }): JSX.Element {
 }
 
 function UnitLink({ run, compilation, region }: { run: Run; compilation: number; region: number | null }): JSX.Element {
-  const name = run.report.regions.find(({ id }) => id === region)?.function ?? "graph";
+  const name = run.report.regions.find(({ id }) => id === region)?.function ?? `graph ${compilation}`;
+  const id = region === null ? undefined : compileIds(run.report).get(region);
   return (
     <button type="button" class="link code" onClick={() => go(run, `c${compilation}`, region)}>
-      {name} #{compilation}
+      {[name, id].filter(Boolean).join(" ")}
     </button>
   );
 }

@@ -1,6 +1,7 @@
 // What is known of the item in focus, with ways to its neighbours.
 import type { JSX } from "preact";
 import type { Linked } from "./describe";
+import { SourceName } from "../ui/source-name";
 import type { PictureModel } from "./session";
 
 const MOST = 6;
@@ -12,6 +13,7 @@ export function Card({ model }: { model: PictureModel }): JSX.Element | null {
     <section class="picture-card" aria-label="Chosen node">
       <p class="picture-card-head">
         <strong class="code">{about.title}</strong>
+        <SourceName of={about.title} />
         {about.facts.map((fact) => (
           <span key={fact}>{fact}</span>
         ))}

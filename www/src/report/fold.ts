@@ -1,5 +1,5 @@
 // The report is the fold of the events so far, here as in Rust (`Report::fold`): a test holds the two together.
-import { type Event, PYTORCH_VERSION, type Report, REPORT_VERSION } from "../generated/report";
+import { type Event, PYTORCH_VERSION, type RecompileLimit, type Report, REPORT_VERSION, type Span } from "../generated/report";
 
 export function emptyReport(): Report {
   return {
@@ -13,6 +13,8 @@ export function emptyReport(): Report {
     compiled_autograd: [],
     tapes: [],
     recompiles: [],
+    limits: [],
+    calls: [],
     breaks: [],
     runs: [],
     finished: false,
@@ -30,6 +32,8 @@ export function fold(report: Report, events: readonly Event[]): Report {
     compiled_autograd: [...report.compiled_autograd],
     tapes: [...report.tapes],
     recompiles: [...report.recompiles],
+    limits: [...report.limits],
+    calls: [...report.calls],
     breaks: [...report.breaks],
     runs: [...report.runs],
     ...(report.checks && { checks: [...report.checks] }),
@@ -58,6 +62,15 @@ function take(report: Report, event: Event): void {
     case "recompiled":
       report.recompiles.push(event.reasons);
       break;
+    case "limited":
+      report.limits.push(event.limit);
+      break;
+    case "called":
+      report.calls.push(event.call);
+      break;
+    case "uncompiled":
+      report.limits = report.limits.map((limit) => (limit.frame === event.frame ? withCall(limit, event.span) : limit));
+      break;
     case "compiled_autograd":
       replaceOrAdd(report.tapes, event.tape);
       report.compiled_autograd[report.tapes.indexOf(event.tape)] = event.tape.graph.readable;
@@ -84,6 +97,16 @@ function take(report: Report, event: Event): void {
       report.finished = true;
       break;
   }
+}
+
+/** Places of uncompiled calls that are kept. */
+const MOST_PLACES = 100;
+
+/** Counts a call that ran uncompiled. */
+function withCall(limit: RecompileLimit, span: Span | null): RecompileLimit {
+  const same = (other: Span): boolean => span !== null && JSON.stringify(other) === JSON.stringify(span);
+  const isNew = span !== null && limit.called_at.length < MOST_PLACES && !limit.called_at.some(same);
+  return { ...limit, calls: limit.calls + 1, called_at: isNew ? [...limit.called_at, span] : limit.called_at };
 }
 
 /** What is known of an id grows: the latest of it counts. */

@@ -22,7 +22,7 @@ export const STAGE_HELP: Record<Stage, string> = {
   tape: "The backward as compiled autograd captured it: a call per autograd node, and the hooks in their place.",
   captured: "What torch.compile recorded of the Python code, before autograd.",
   functionalized: "The forward before it is differentiated: what writes in place is functional now, and operators are ATen's.",
-  joint: "Forward and backward traced into one graph, mutations made functional.",
+  joint: "Joint graph: forward and backward before they are split, in-place ops already functionalized. primals: inputs and parameters; tangents: gradients of the outputs.",
   forward: "The partitioned forward: it returns its outputs, then the values saved for the backward.",
   backward: "The partitioned backward: it takes the saved values and the tangents, and returns the gradients.",
   inference: "Nothing requires grad: the forward alone.",
@@ -41,11 +41,27 @@ export interface Unit {
 /** The tape whose tensors are what a unit reads; where it has a backward of its own, that is what the forward saves for. */
 export const tapeOf = (unit: Unit | undefined): Tape | undefined => (unit?.compilation?.kind === "joint" ? undefined : unit?.tape);
 
+/** PyTorch's compile ids of captured graphs, as `TORCH_LOGS` has them: frame, then how often that was compiled before. */
+export function compileIds(report: Report): ReadonlyMap<number, string> {
+  const counts = new Map<number, number>();
+  const ids = new Map<number, string>();
+  for (const { id, entry } of report.regions) {
+    if (!entry) continue;
+    const count = counts.get(entry.frame) ?? 0;
+    counts.set(entry.frame, count + 1);
+    ids.set(id, `[${entry.frame}/${count}]`);
+  }
+  return ids;
+}
+
 /** The units of a report: a captured region that was not compiled (yet) is one of its own. */
 export function units(report: Report): Unit[] {
   const result: Unit[] = [];
   const compiled = new Set<number>();
   const tapes = new Set<number>();
+  const ids = compileIds(report);
+  const titled = (region: CapturedGraph | undefined, id: number): string =>
+    region ? [region.function, ids.get(region.id)].filter(Boolean).join(" ") : `graph ${id}`;
   // Several graphs may come of one tape: each has it before it.
   const withTape = (unit: Unit, region: CapturedGraph | undefined): Unit => {
     const tape = report.tapes.find(({ id }) => id === region?.tape);
@@ -62,13 +78,12 @@ export function units(report: Report): Unit[] {
       const graph = compilation[stage];
       if (graph) stages[stage] = graph;
     }
-    const name = region?.function ?? `graph ${compilation.id}`;
-    const title = compilation.abandoned ? `${name} (given up)` : name;
+    const title = compilation.abandoned ? `${titled(region, compilation.id)} (trace discarded)` : titled(region, compilation.id);
     result.push(withTape({ key: `c${compilation.id}`, title, stages, compilation }, region));
   }
   for (const region of report.regions) {
     if (!compiled.has(region.id)) {
-      result.push(withTape({ key: `r${region.id}`, title: region.function, stages: { captured: region.graph }, compilation: undefined }, region));
+      result.push(withTape({ key: `r${region.id}`, title: titled(region, region.id), stages: { captured: region.graph }, compilation: undefined }, region));
     }
   }
   // A compiler of the script's may do anything with a tape.

@@ -9,6 +9,13 @@ export interface Runs {
   inference: number;
 }
 
+/** How often a frame that is not compiled any more ran uncompiled, and from which lines it was called. */
+export interface Uncompiled {
+  frame: number;
+  times: number;
+  lines: readonly number[];
+}
+
 /** How often a tape that was captured served again. */
 export interface Hits {
   tape: number;
@@ -26,7 +33,9 @@ export type Moment =
   | { kind: "broke"; at: number; reason: string; line: number | undefined }
   /** Compiled autograd captured a tape: why none that was met before served. */
   | { kind: "tape"; at: number; tape: number; name: string; reasons: readonly string[] }
-  | { kind: "ran"; at: number; until: number; runs: readonly Runs[]; hits: readonly Hits[] }
+  /** A frame reached a limit of `torch._dynamo.config`: it is not compiled again. */
+  | { kind: "limited"; at: number; frame: number; function: string; config: string; limit: number; reason: string }
+  | { kind: "ran"; at: number; until: number; runs: readonly Runs[]; hits: readonly Hits[]; uncompiled: readonly Uncompiled[] }
   | { kind: "finished"; at: number; exception: string | undefined; line: number | undefined };
 
 /** Why a region was captured. */
@@ -90,6 +99,15 @@ export function extend(timeline: Timeline, events: readonly { event: Event; at: 
       case "tape_hit":
         countHit(moments, event.tape, at);
         break;
+      case "limited": {
+        const { frame, function: name, config, limit, reason } = event.limit;
+        moments.push({ kind: "limited", at, frame, function: name, config, limit, reason });
+        failed = [];
+        break;
+      }
+      case "uncompiled":
+        countUncompiled(moments, event.frame, event.span?.line, at);
+        break;
       case "ran":
         if (broken) broken = { ...broken, ended: true };
         countRun(moments, event.run.compilation, event.run.part, at);
@@ -119,7 +137,7 @@ function countRun(moments: Moment[], compilation: number, part: string, at: numb
   if (part === "forward" || part === "backward" || part === "inference") after[part] += 1;
   const runs = [...known.filter((other) => other !== before), after].sort((a, b) => a.compilation - b.compilation);
   if (last?.kind === "ran") moments[moments.length - 1] = { ...last, until: at, runs };
-  else moments.push({ kind: "ran", at, until: at, runs, hits: [] });
+  else moments.push({ kind: "ran", at, until: at, runs, hits: [], uncompiled: [] });
 }
 
 /** Hits are counted with the runs that they are among. */
@@ -129,7 +147,19 @@ function countHit(moments: Moment[], tape: number, at: number): void {
   const before = known.find((hits) => hits.tape === tape);
   const hits = [...known.filter((other) => other !== before), { tape, times: (before?.times ?? 0) + 1 }].sort((a, b) => a.tape - b.tape);
   if (last?.kind === "ran") moments[moments.length - 1] = { ...last, until: at, hits };
-  else moments.push({ kind: "ran", at, until: at, runs: [], hits });
+  else moments.push({ kind: "ran", at, until: at, runs: [], hits, uncompiled: [] });
+}
+
+/** Calls that ran uncompiled are counted with the runs that they are among. */
+function countUncompiled(moments: Moment[], frame: number, line: number | undefined, at: number): void {
+  const last = moments.at(-1);
+  const known = last?.kind === "ran" ? last.uncompiled : [];
+  const before = known.find((calls) => calls.frame === frame);
+  const lines = before?.lines ?? [];
+  const after = { frame, times: (before?.times ?? 0) + 1, lines: line === undefined || lines.includes(line) ? lines : [...lines, line] };
+  const uncompiled = [...known.filter((other) => other !== before), after].sort((a, b) => a.frame - b.frame);
+  if (last?.kind === "ran") moments[moments.length - 1] = { ...last, until: at, uncompiled };
+  else moments.push({ kind: "ran", at, until: at, runs: [], hits: [], uncompiled });
 }
 
 /** Lines of the script that a region's calls come from, first and last. */

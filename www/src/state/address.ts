@@ -2,9 +2,9 @@
 import { signal } from "@preact/signals";
 import { embedded } from "./embedded";
 import { decodeLink, encodeLink, type Link, type Shared } from "./link";
-import { DEFAULTS } from "./options";
+import { DEFAULTS, options } from "./options";
 import { currentPlace, goTo } from "./place";
-import { adopt, newLink, open, openOwn, options, program, putAside, untouched } from "./script";
+import { adopt, newLink, open, openOwn, program, putAside, untouched } from "./script";
 import { addDraft, loadScript } from "./storage";
 
 export interface Notice {

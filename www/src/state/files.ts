@@ -1,7 +1,8 @@
 // Python files that the visitor opens or drops on the page.
 import { signal } from "@preact/signals";
 import { forgetAddress, notice } from "./address";
-import { adopt, options, program } from "./script";
+import { options } from "./options";
+import { adopt, program } from "./script";
 import { loadScript } from "./storage";
 
 /** A file larger than this is no script. */

@@ -6,7 +6,7 @@ import type { Runner } from "../engine/protocol";
 import type { Bundle, RunResult } from "../generated/report";
 import type { Unit } from "../report/stages";
 import { graphsRun } from "./session";
-import { selectedUnit } from "./unit";
+import { selectedUnit, whyNoTrace } from "./unit";
 
 export type Attempt =
   | { state: "loading"; progress: Progress | undefined }
@@ -25,6 +25,24 @@ export const bundle = computed(() => {
   const id = selectedUnit.value?.compilation?.id;
   return id === undefined ? undefined : graphsRun.value?.bundles.get(id);
 });
+
+/** Why the selected compilation cannot be run: a sentence, where something is to be said. */
+export const whyNotRun = computed(() => {
+  const unit = selectedUnit.value;
+  if (bundle.value) {
+    if (bundle.value.backward || unit?.compilation?.kind === "inference") return undefined;
+    return ranPart("backward") ? "The backward that ran had no values of its own to run it with again." : "The script has run no backward of it.";
+  }
+  if (unit && !unit.compilation) return whyNoTrace.value;
+  if (unit?.compilation?.abandoned) return "Its trace was discarded.";
+  if (ranPart("forward") || ranPart("inference")) return "Its inputs are tensor subclasses, or have no values: there is nothing to run it with.";
+  return "Runs once the script has called a compiled function.";
+});
+
+function ranPart(part: string): boolean {
+  const id = selectedUnit.value?.compilation?.id;
+  return graphsRun.value?.report.runs.some((run) => run.compilation === id && run.part === part) ?? false;
+}
 
 /** What runs and trains; nothing is fetched before the first of either. */
 export let gpu: Gpu | undefined;
@@ -56,7 +74,8 @@ export async function runOnDevice(): Promise<void> {
   attempt.value = { state: "loading", progress: undefined };
   try {
     const result = await gpu.run(what, await findDevice(), (progress) => {
-      attempt.value = { state: "loading", progress };
+      // The module goes on loading when the run that first wanted it is over.
+      if (attempt.value?.state === "loading") attempt.value = { state: "loading", progress };
     });
     attempt.value = { state: "done", result, bundle: what, unit };
   } catch (error) {

@@ -1,4 +1,5 @@
 // What a visitor may choose besides the script. Every option has a default, that links leave out.
+import { signal } from "@preact/signals";
 import { quote, quoteAll } from "../report/quote";
 
 /** What a plain `torch.compile` stands for, by PyTorch's names. */
@@ -16,6 +17,9 @@ export interface Options {
 }
 
 export const DEFAULTS: Options = { backend: "aot_eager", limit: 10, check: false };
+
+/** What is chosen. */
+export const options = signal<Options>({ ...DEFAULTS });
 
 const CHOICES: { readonly [K in keyof Options]: readonly Options[K][] } = { backend: BACKENDS, limit: LIMITS, check: [false, true] };
 

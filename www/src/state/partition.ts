@@ -3,10 +3,20 @@
 import { type Signal, computed, effect, signal } from "@preact/signals";
 import type { Answer, Partition, PartitionQuery, Question } from "../generated/report";
 import { type Run, ask, graphsAreOld, graphsRun, running } from "./session";
+import { looked, number, oneOf, word } from "./looked";
 import { selectedUnit } from "./unit";
 
+/** A change of a partition, as links hold it. */
+export function readVariant(raw: unknown): Partial<PartitionQuery> | undefined {
+  if (typeof raw !== "object" || raw === null) return undefined;
+  const { partitioner, budget, solver } = raw as Record<string, unknown>;
+  const named = oneOf(["default_partition", "min_cut_rematerialization_partition"])(partitioner);
+  const [share, by] = [number(0, 1)(budget), word(solver)];
+  return { ...(named ? { partitioner: named } : {}), ...(share === undefined ? {} : { budget: share }), ...(by ? { solver: by } : {}) };
+}
+
 /** Whose decisions are shown: nothing is changed where it is empty. */
-export const variant = signal<Partial<PartitionQuery>>({});
+export const variant = looked<Partial<PartitionQuery>>("partition", {}, readVariant);
 /** A partition put aside, to compare others with: of this run or of an earlier one, of the script as it was then. */
 export const kept = signal<{ label: string; partition: Partition; program: string } | undefined>(undefined);
 
@@ -61,5 +71,5 @@ export function partitionOf(change: Partial<PartitionQuery>): { partition?: Part
 export function nameOf(change: Partial<PartitionQuery>): string {
   if (change.partitioner === "default_partition") return "default partitioner";
   if (typeof change.budget === "number") return `min-cut, budget ${change.budget}`;
-  return change.partitioner ? "min-cut" : "as in the run";
+  return change.partitioner ? "min-cut" : "this run";
 }

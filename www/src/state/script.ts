@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import { createScriptEditor, setText } from "../editor/script";
 import { showLinked } from "../editor/marks";
 import { embedded } from "./embedded";
-import { type Options, DEFAULTS } from "./options";
+import { type Options, options } from "./options";
 import type { Shared } from "./link";
 import { select } from "./selection";
 import { requestRun } from "./session";
@@ -12,7 +12,6 @@ import { addDraft, loadScript, onScriptElsewhere, saveScript } from "./storage";
 /** Whose a program is. What one link's script did to its interpreter no other script meets: each link counts for itself. */
 export type Origin = "own" | "example" | `link ${number}`;
 
-export const options = signal<Options>({ ...DEFAULTS });
 /** Whether the text is as the link or example it came from: the address still stands for it. */
 export const untouched = signal(true);
 

@@ -5,7 +5,7 @@
 import { computed, signal } from "@preact/signals";
 import { Interpreter, type WorkerLike } from "../engine/interpreter";
 import type { ModuleSource, Progress } from "../engine/module";
-import type { Answer, Bundle, CapturedGraph, Event, Question, Report, Trial, WhatIf } from "../generated/report";
+import type { Answer, Bundle, CapturedGraph, Event, LastCall, Question, Report, Trial, WhatIf } from "../generated/report";
 import { emptyReport, fold } from "../report/fold";
 import { formatSeconds } from "../report/format";
 import { EMPTY, extend, type Timeline } from "../report/timeline";
@@ -65,6 +65,9 @@ export const graphsAreOld = computed(() => graphsRun.value !== shown.value && sh
 const PATIENCE_MS = 150;
 /** A running script is shown at most this often: a loop may print without pause. */
 const SHOW_EVERY_MS = 50;
+/** How much longer than it takes to show something the page then waits, where that is more than a frame. */
+const SHARE_OF_SHOWING = 4;
+const FRAME_MS = 17;
 /** Printed text kept by the page, in characters. */
 export const MOST_PRINTED = 200_000;
 
@@ -134,8 +137,8 @@ export function requestRun(program: string, options: Options, origin: string): v
 }
 
 /** What would become of a call with other sizes; it is answered once no script runs. */
-export function askWhatIf(regions: readonly CapturedGraph[], frame: number, trials: readonly Trial[]): Promise<WhatIf> {
-  return interpreter ? interpreter.whatIf(regions, frame, trials) : Promise.reject(new Error("The interpreter has not started."));
+export function askWhatIf(regions: readonly CapturedGraph[], frame: number, trials: readonly Trial[], last?: LastCall): Promise<WhatIf> {
+  return interpreter ? interpreter.whatIf(regions, frame, trials, last) : Promise.reject(new Error("The interpreter has not started."));
 }
 
 /** Asks about a compilation of the last run, as the interpreter still has it. */
@@ -190,9 +193,17 @@ function scheduleFrame(): void {
     if (!active) return;
     active.frame = undefined;
     if (performance.now() < active.next) return scheduleFrame();
-    active.next = performance.now() + SHOW_EVERY_MS;
+    const began = performance.now();
     absorb(active);
     publish(active.run);
+    active.next = began + SHOW_EVERY_MS;
+    const state = active;
+    // What takes long to show is shown less often: the page has most of its time for the visitor. What was published is drawn when the
+    // next frame begins.
+    requestAnimationFrame(() => {
+      const took = performance.now() - began;
+      state.next = Math.max(state.next, performance.now() + SHARE_OF_SHOWING * (took - FRAME_MS));
+    });
   });
 }
 

@@ -3,7 +3,7 @@ import { computed, signal } from "@preact/signals";
 import type { Gpu, TrainingHandlers } from "../engine/gpu";
 import type { Progress } from "../engine/module";
 import type { Bundle, Named, Training } from "../generated/report";
-import { bundle, findDevice, gpu, messageOf } from "./gpu";
+import { attempt, bundle, findDevice, gpu, messageOf } from "./gpu";
 
 export interface Descent {
   phase: "building" | "running" | "resting" | "failed";
@@ -62,12 +62,14 @@ async function finish(parameters: Promise<Named[]>): Promise<void> {
 /** Builds a training step and takes steps from where the script began. */
 export async function train(): Promise<void> {
   const what = bundle.value;
-  if (!gpu || !what || descending.value) return;
+  if (!gpu || !what || descending.value || attempt.value?.state === "loading") return;
   const parameters = trainable.value.filter((name) => !frozen.value.has(name));
   const recipe = { parameters, loss: null, lr: lr.value, momentum: momentum.value };
   descent.value = { phase: "building", bundle: what, losses: [], taken: 0, seconds: 0 };
   const begin = async (runs: Gpu): Promise<Named[]> =>
-    runs.train({ bundle: what, recipe, device: await findDevice(), steps: steps.value }, handlers, (progress) => update({ progress }));
+    runs.train({ bundle: what, recipe, device: await findDevice(), steps: steps.value }, handlers, (progress) => {
+      if (descent.value?.phase === "building") update({ progress });
+    });
   await finish(begin(gpu));
 }
 

@@ -4,7 +4,8 @@ import { PYTORCH_VERSION } from "../generated/report";
 import { formatBytes, formatSeconds } from "../report/format";
 import { quote } from "../report/quote";
 import { openDialog } from "../state/dialogs";
-import { runScript } from "../state/script";
+import { BACKENDS, DEFAULTS, type Options, options } from "../state/options";
+import { runScript, setOption } from "../state/script";
 import { ended, engine, loadAgain, running, shown, stopRun } from "../state/session";
 import { OptionsMenu } from "./options";
 import { ShareMenu } from "./share";
@@ -24,6 +25,19 @@ export function Header(): JSX.Element {
         <button type="button" class="button" onClick={() => openDialog("gallery")}>
           Examples
         </button>
+        <select
+          class="select backend"
+          aria-label="Backend of torch.compile"
+          title="What a plain torch.compile stands for. A backend that the script names itself is not changed."
+          value={options.value.backend}
+          onChange={({ currentTarget }) => setOption("backend", readBackend(currentTarget.value))}
+        >
+          {BACKENDS.map((name) => (
+            <option key={name} value={name}>
+              {name}
+            </option>
+          ))}
+        </select>
         <OptionsMenu />
         <button type="button" class="button" onClick={() => openDialog("help")}>
           Help
@@ -45,6 +59,10 @@ export function Header(): JSX.Element {
       </div>
     </header>
   );
+}
+
+function readBackend(name: string): Options["backend"] {
+  return BACKENDS.find((known) => known === name) ?? DEFAULTS.backend;
 }
 
 /** What goes on: the download, the run, how the last one ended. */

@@ -2,8 +2,8 @@
 import type { JSX } from "preact";
 import { PYTORCH_VERSION } from "../generated/report";
 import { resetLayout } from "../state/layout";
-import { BACKENDS, LIMITS, type Options, PARTITIONERS, partitionerOf, withPartitioner } from "../state/options";
-import { options, setOption } from "../state/script";
+import { BACKENDS, LIMITS, type Options, options, PARTITIONERS, partitionerOf, withPartitioner } from "../state/options";
+import { setOption } from "../state/script";
 import { Popover } from "./popover";
 
 export function OptionsMenu(): JSX.Element {

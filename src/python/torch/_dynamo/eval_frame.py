@@ -345,10 +345,10 @@ class _Names:
             self.owners.append((weakref.ref(tensor), name, source))
 
     def home(self):
-        """The file and the first line of the function."""
+        """The file, the first line and the name of the function."""
         fn = getattr(self.fn, "forward", self.fn) if hasattr(self.fn, "named_parameters") else self.fn
         code = getattr(fn, "__code__", None)
-        return [code.co_filename, code.co_firstlineno] if code is not None else ["", 0]
+        return [code.co_filename, code.co_firstlineno, code.co_name] if code is not None else ["", 0]
 
     def _bound(self):
         if isinstance(self.fn, functools.partial):
@@ -499,7 +499,7 @@ class _FrameNames(_Names):
                 self._value(globals[name], f"G_{name}", f"G['{name}']")
 
     def home(self):
-        return [self.code.co_filename, self.code.co_firstlineno]
+        return [self.code.co_filename, self.code.co_firstlineno, self.code.co_name]
 
 
 def _optimized_module_class():

@@ -11,6 +11,7 @@ import { graphsAreOld } from "../../state/session";
 import { selectedUnit, wantedStage } from "../../state/unit";
 import { CodeView } from "../../ui/code-view";
 import { Columns, number } from "../../ui/columns";
+import { whyNoTrace } from "../../state/unit";
 import "./aliasing.css";
 
 const PYTHON = pythonLanguage;
@@ -18,7 +19,7 @@ const PYTHON = pythonLanguage;
 export function AliasingView(): JSX.Element {
   const unit = selectedUnit.value;
   const compilation = unit?.compilation;
-  if (!unit || !compilation?.metadata) return <p class="empty">What a compiled function does to its inputs, and what its outputs alias, appears here.</p>;
+  if (!unit || !compilation?.metadata) return <p class="empty">{whyNoTrace.value ?? "What a compiled function does to its inputs, and what its outputs alias, appears here."}</p>;
   return (
     <div class="scroll aliasing" tabIndex={0} role="region" aria-label="Mutation and aliasing">
       {graphsAreOld.value && <p class="stale">From the run before: the script failed before it compiled anything.</p>}

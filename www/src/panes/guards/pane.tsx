@@ -1,27 +1,31 @@
-// What each compiled region may be used again for, why calls were compiled anew, and where capture had to stop.
+// The guards of each graph, why frames were recompiled, which are not compiled again, and where graphs broke.
 import type { JSX } from "preact";
 import type { CapturedGraph, GraphBreak, Guard, Report } from "../../generated/report";
+import { countsOf } from "../../report/counts";
 import { plural } from "../../report/format";
 import { graphsAreOld, graphsRun } from "../../state/session";
 import { Columns, number } from "../../ui/columns";
 import { Line } from "./line";
-import { TryAnotherSize } from "./another-size";
+import { TryAnotherCall } from "./another-size";
 import "./guards.css";
 
 /** Rows of one table at most: a script may recompile for ever. */
 const MOST_ROWS = 200;
+/** Places of calls in one row. */
+const MOST_PLACES = 12;
 
 export function GuardsView(): JSX.Element {
   const report = graphsRun.value?.report;
   if (!report || (report.regions.length === 0 && report.breaks.length === 0)) {
-    return <p class="empty">What torch.compile assumed of its inputs appears here: the guards of every compiled region, recompiles and graph breaks.</p>;
+    return <p class="empty">What torch.compile assumed of its inputs appears here: the guards of every graph, recompiles and graph breaks.</p>;
   }
   return (
     <div class="scroll guards" tabIndex={0} role="region" aria-label="Guards">
       {graphsAreOld.value && <p class="stale">From the run before: the script failed before it compiled anything.</p>}
+      <Limits limits={report.limits} />
       <Recompiles report={report} />
       <Breaks breaks={report.breaks} />
-      <TryAnotherSize regions={report.regions} />
+      <TryAnotherCall regions={report.regions} calls={report.calls} />
       {report.regions.slice(0, MOST_ROWS).map((region) => (
         <RegionGuards key={region.id} region={region} />
       ))}
@@ -30,11 +34,54 @@ export function GuardsView(): JSX.Element {
   );
 }
 
-function Recompiles({ report: { recompiles } }: { report: Report }): JSX.Element | null {
+/** Frames that are not compiled any more, and the calls that ran them uncompiled. */
+function Limits({ limits }: { limits: Report["limits"] }): JSX.Element | null {
+  if (limits.length === 0) return null;
+  return (
+    <table class="table">
+      <caption>Not compiled again: a limit of torch._dynamo.config was reached</caption>
+      <Columns titles={["Function", "Limit", number("Uncompiled calls"), "Called at line", "Last reason"]} />
+      <tbody>
+        {limits.slice(0, MOST_ROWS).map(({ frame, function: name, config, limit, calls, called_at, reason }) => (
+          <tr key={frame} data-uncompiled={calls}>
+            <th scope="row" class="code">
+              {name} [{frame}]
+            </th>
+            <td class="code">
+              {config} = {limit}
+            </td>
+            <td class="number">{calls}</td>
+            <td>
+              {called_at.slice(0, MOST_PLACES).map((span, at) => (
+                <>
+                  {at > 0 && ", "}
+                  <Line key={at} span={span} />
+                </>
+              ))}
+              {called_at.length > MOST_PLACES && ` and ${called_at.length - MOST_PLACES} others`}
+            </td>
+            <td class="code reason">{reason}</td>
+          </tr>
+        ))}
+        <More than={limits} />
+      </tbody>
+    </table>
+  );
+}
+
+/** `7 recompiles, and 1 cache miss that reached the recompile limit`. */
+function recompilesCaption(report: Report): string {
+  const { recompiles, limits } = countsOf(report);
+  const beyond = limits > 0 ? `, and ${plural(limits, "cache miss", "cache misses")} that reached the recompile limit` : "";
+  return `${plural(recompiles, "recompile")}${beyond}`;
+}
+
+function Recompiles({ report }: { report: Report }): JSX.Element | null {
+  const { recompiles } = report;
   if (recompiles.length === 0) return null;
   return (
     <table class="table">
-      <caption>{plural(recompiles.length, "recompile")}</caption>
+      <caption>{recompilesCaption(report)}</caption>
       <Columns titles={[number("#"), "Per cache entry, newest first, the guard that failed"]} />
       <tbody>
         {recompiles.slice(0, MOST_ROWS).map((reasons, index) => (
@@ -93,7 +140,7 @@ function RegionGuards({ region: { id, function: name, guards, span } }: { region
       <caption>
         <span class="code">{name}</span>{" "}
         <span class="muted">
-          region {id}
+          graph {id}
           {span && (
             <>
               , line <Line span={span} />

@@ -1,16 +1,16 @@
 // Saved and peak bytes over what is recomputed, a point per memory budget. Made when asked for: every point is a partition.
-import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import type { CurvePoint } from "../../generated/report";
 import { formatBytes } from "../../report/format";
 import { peakRises } from "../../report/partition";
+import { flag, looked } from "../../state/looked";
 import { answerTo } from "../../state/partition";
 
 const WIDTH = 640;
 const HEIGHT = 180;
 const LEFT = 64;
 
-const wanted = signal(false);
+const wanted = looked("memoryCurve", false, flag);
 
 interface Props {
   budget: number;
@@ -84,7 +84,7 @@ function Picture({ points, cost, budget, onChoose }: Props & { points: readonly 
           role="button"
           // In SVG the attribute is written in small letters alone.
           tabindex={0}
-          aria-label={`Budget ${point.budget}: ${formatBytes(point.saved_bytes)} saved, peak ${formatBytes(point.peak_bytes)}, ${point.recompute.calls} calls again`}
+          aria-label={`Budget ${point.budget}: ${formatBytes(point.saved_bytes)} saved, peak ${formatBytes(point.peak_bytes)}, ${point.recomputed} recomputed`}
           onClick={() => onChoose(point.budget)}
           onKeyDown={(event) => (event.key === "Enter" || event.key === " ") && (event.preventDefault(), onChoose(point.budget))}
         >

@@ -1,32 +1,37 @@
 // Memory over time: live bytes through forward and backward in eager mode and under several partitions, what is alive at the
 // peak or at any step, by line of the script; and the curve over memory budgets.
-import { computed, signal } from "@preact/signals";
+import { computed } from "@preact/signals";
 import type { JSX } from "preact";
 import type { MemoryProfile, PartitionQuery } from "../../generated/report";
+import { recomputedBy } from "../../report/counts";
 import { formatBytes, plural } from "../../report/format";
 import { aliveAt, byLine } from "../../report/partition";
+import { looked, number as readNumber, oneOf } from "../../state/looked";
 import { answerTo, compilation, query } from "../../state/partition";
 import { select } from "../../state/selection";
 import { Columns, number } from "../../ui/columns";
+import { SourceName } from "../../ui/source-name";
 import { Chart, type Series } from "./chart";
 import { Curve } from "./curve";
+import { whyNoTrace } from "../../state/unit";
 import "../partition/partition.css";
 
 /** The budget beside the others. */
-export const budget = signal(0.5);
-const chosen = signal("run");
+export const budget = looked("memoryBudget", 0.5, readNumber(0, 1));
+const chosen = looked<string>("memorySeries", "run", oneOf(["eager", "default", "run", "budget"]));
 /** The step looked at, of the chosen series; the peak where none is. */
-const step = signal<number | undefined>(undefined);
+const step = looked<number | undefined>("memoryStep", undefined, readNumber(0, 1e9));
 
 interface Shown extends Series {
   savedBytes: number | undefined;
-  calls: number | undefined;
+  activations: number | undefined;
+  recomputed: number | undefined;
 }
 
 const KINDS: readonly { key: string; label: () => string; change?: () => Partial<PartitionQuery> }[] = [
   { key: "eager", label: () => "eager" },
   { key: "default", label: () => "default partitioner", change: () => ({ partitioner: "default_partition" }) },
-  { key: "run", label: () => "as in the run", change: () => ({}) },
+  { key: "run", label: () => "this run", change: () => ({}) },
   {
     key: "budget",
     label: () => `min-cut, budget ${budget.value}`,
@@ -40,10 +45,10 @@ const answers = computed(() => {
   for (const { key, label, change } of KINDS) {
     const answer = answerTo(change ? { ask: "partition", query: query(change()) } : { ask: "eager" });
     if (answer?.answer === "failed") message = answer.message;
-    if (answer?.answer === "eager") found.push({ key, label: label(), memory: answer.memory, savedBytes: undefined, calls: undefined });
+    if (answer?.answer === "eager") found.push({ key, label: label(), memory: answer.memory, savedBytes: undefined, activations: undefined, recomputed: undefined });
     if (answer?.answer === "partition") {
       const { partition, memory } = answer.partition;
-      found.push({ key, label: label(), memory, savedBytes: partition.saved_bytes, calls: partition.recompute_cost.calls });
+      found.push({ key, label: label(), memory, savedBytes: partition.saved_bytes, activations: partition.activation_bytes, recomputed: recomputedBy(partition) });
     }
   }
   return { found, message };
@@ -51,12 +56,13 @@ const answers = computed(() => {
 
 export function MemoryView(): JSX.Element {
   const unit = compilation.value;
-  if (!unit?.partition) return <p class="empty">{unit ? "There is no backward here to keep memory for." : "Memory through forward and backward appears here."}</p>;
+  if (!unit?.partition) return <p class="empty">{unit ? "There is no backward here to keep memory for." : (whyNoTrace.value ?? "Memory through forward and backward appears here.")}</p>;
   const { found, message } = answers.value;
   if (message) return <p class="note error">{message}</p>;
   if (found.length === 0) return <p class="empty">Following every storage…</p>;
   const series = found.find(({ key }) => key === chosen.value) ?? found[0];
-  const at = series && (step.value ?? series.memory.peak_step);
+  // A step of a link may be beyond the series.
+  const at = series && Math.min(step.value ?? series.memory.peak_step, series.memory.steps.length - 1);
   const choose = (key: string, position?: number): void => {
     chosen.value = key;
     step.value = position;
@@ -79,9 +85,9 @@ export function MemoryView(): JSX.Element {
 function Totals({ found, onChoose }: { found: readonly Shown[]; onChoose(key: string): void }): JSX.Element {
   return (
     <table class="table">
-      <Columns titles={["Mode", number("Saved"), number("Between"), number("Peak"), "at", number("Calls again")]} />
+      <Columns titles={["Mode", number("Saved", "Bytes of saved values as listed, views and inputs included"), number("Activations", "Storages of saved values, each once, without inputs: what saving keeps alive"), number("Live between", "Live between forward and backward, parameters included"), number("Peak"), "at", number("Recomputed")]} />
       <tbody>
-        {found.map(({ key, label, memory, savedBytes, calls }) => (
+        {found.map(({ key, label, memory, savedBytes, activations, recomputed }) => (
           <tr key={key} class={key === chosen.value ? "chosen" : ""}>
             <th scope="row">
               <button type="button" class={`link series-${key}`} aria-pressed={key === chosen.value} onClick={() => onChoose(key)}>
@@ -89,12 +95,13 @@ function Totals({ found, onChoose }: { found: readonly Shown[]; onChoose(key: st
               </button>
             </th>
             <td class="number">{savedBytes === undefined ? "" : formatBytes(savedBytes)}</td>
+            <td class="number">{activations === undefined ? "" : formatBytes(activations)}</td>
             <td class="number">{formatBytes(memory.between_bytes)}</td>
             <td class="number" data-peak={memory.peak_bytes}>
               {formatBytes(memory.peak_bytes)}
             </td>
             <td class="code">{memory.steps[memory.peak_step]?.name}</td>
-            <td class="number">{calls ?? ""}</td>
+            <td class="number">{recomputed ?? ""}</td>
           </tr>
         ))}
       </tbody>
@@ -144,10 +151,13 @@ function Alive({ label, memory, at }: { label: string; memory: MemoryProfile; at
               </td>
               <td class="number">{formatBytes(bytes)}</td>
               <td class="code wrap">
-                {values
-                  .slice(0, 12)
-                  .map(({ name, kind }) => (kind === "temporary" ? name : `${name} (${kind})`))
-                  .join(", ")}
+                {values.slice(0, 12).map(({ name, kind }, at) => (
+                  <>
+                    {at > 0 && ", "}
+                    {name} <SourceName of={name} />
+                    {kind === "temporary" ? "" : ` (${kind})`}
+                  </>
+                ))}
                 {values.length > 12 && `, and ${values.length - 12} more`}
               </td>
             </tr>

@@ -2,15 +2,17 @@
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import type { Decision, Partition, PartitionQuery } from "../../generated/report";
+import { recomputedBy } from "../../report/counts";
 import { formatBytes } from "../../report/format";
 import { compare } from "../../report/partition";
-import { kept, nameOf, partitionOf, variant } from "../../state/partition";
+import { looked } from "../../state/looked";
+import { kept, nameOf, partitionOf, readVariant, variant } from "../../state/partition";
 import { graphsRun } from "../../state/session";
 import { Columns } from "../../ui/columns";
 import { Names } from "./decisions";
 import { Variants } from "./variants";
 
-const other = signal<Partial<PartitionQuery>>({ partitioner: "default_partition" });
+const other = looked<Partial<PartitionQuery>>("compareWith", { partitioner: "default_partition" }, readVariant);
 const useKept = signal(false);
 
 export function CompareView(): JSX.Element {
@@ -59,15 +61,21 @@ function Differences({ first, second, names, then }: Props): JSX.Element {
       <Columns titles={["", ...names]} />
       <tbody>
         <tr>
-          <th scope="row">Bytes saved</th>
+          <th scope="row">Saved bytes, as listed</th>
           {[first, second].map((partition, i) => (
             <td key={i}>{formatBytes(partition.saved_bytes)}</td>
           ))}
         </tr>
         <tr>
-          <th scope="row">Calls again</th>
+          <th scope="row">Activations kept alive</th>
           {[first, second].map((partition, i) => (
-            <td key={i}>{partition.recompute_cost.calls}</td>
+            <td key={i}>{formatBytes(partition.activation_bytes)}</td>
+          ))}
+        </tr>
+        <tr>
+          <th scope="row">Recomputed</th>
+          {[first, second].map((partition, i) => (
+            <td key={i}>{recomputedBy(partition)}</td>
           ))}
         </tr>
         {same ? (

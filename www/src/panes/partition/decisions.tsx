@@ -4,16 +4,25 @@ import type { JSX } from "preact";
 import type { Decision, Partition } from "../../generated/report";
 import { formatBytes, plural } from "../../report/format";
 import { capacityText } from "../../report/partition";
+import { looked, word } from "../../state/looked";
 import { answerTo, compilation, query, variant } from "../../state/partition";
 import { select, selection } from "../../state/selection";
 import { Columns, number } from "../../ui/columns";
+import { SourceName } from "../../ui/source-name";
 
 /** Rows drawn before the visitor asks for all of them. */
 const MOST_ROWS = 300;
-const FATES = ["saved", "recomputed", "not needed"] as const;
+const FATES = ["saved", "recomputed", "backward only", "not needed"] as const;
 
-const shownFates = signal<readonly string[]>(FATES);
-const opened = signal<string | undefined>(undefined);
+const FATE_HELP: Record<(typeof FATES)[number], string> = {
+  saved: "The forward saves it for the backward",
+  recomputed: "The forward computes it, and the backward once more",
+  "backward only": "The backward alone needs it, and computes it",
+  "not needed": "The backward does not need it",
+};
+
+const shownFates = looked<readonly string[]>("fates", FATES, (raw) => (Array.isArray(raw) ? FATES.filter((fate) => raw.includes(fate)) : undefined));
+const opened = looked<string | undefined>("decision", undefined, word);
 const all = signal(false);
 /** Values of which "what if" was asked. */
 const asked = signal<ReadonlySet<string>>(new Set());
@@ -28,7 +37,7 @@ export function DecisionsView({ partition }: { partition: Partition }): JSX.Elem
     <div class="scroll" tabIndex={0} role="region" aria-label="Decisions">
       <p class="run-controls">
         {FATES.map((fate) => (
-          <label key={fate} class={`check fate ${fate.replace(" ", "-")}`}>
+          <label key={fate} class={`check fate ${fate.replace(" ", "-")}`} title={FATE_HELP[fate]}>
             <input type="checkbox" checked={shownFates.value.includes(fate)} onChange={({ currentTarget }) => toggle(fate, currentTarget.checked)} />
             {fate} ({partition.decisions.filter((d) => d.fate === fate).length})
           </label>
@@ -69,6 +78,7 @@ function Row({ decision }: { decision: Decision }): JSX.Element {
           <button type="button" class="link code" aria-expanded={isOpen} onClick={choose}>
             {name}
           </button>
+          <SourceName of={name} />
         </th>
         <td class={`fate ${fate.replace(" ", "-")}`}>{fate}</td>
         <td class="why">{reason}</td>
@@ -178,6 +188,7 @@ export function Names({ names }: { names: readonly string[] }): JSX.Element {
           <button type="button" class="link code" onClick={() => select({ from: "partition", span: undefined, names: [name] })}>
             {name}
           </button>
+          <SourceName of={name} />
         </>
       ))}
       {names.length > most && `, and ${names.length - most} more`}

@@ -1,10 +1,11 @@
 // The flow network of the cut: columns by depth, each value with what saving it costs, the cut between the two sides.
-import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import type { CutNetwork, CutNode } from "../../generated/report";
 import { plural } from "../../report/format";
 import { depths } from "../../report/partition";
+import { looked, word } from "../../state/looked";
 import { answerTo, query, variant } from "../../state/partition";
+import { SourceName } from "../../ui/source-name";
 import { select, selection } from "../../state/selection";
 
 const WIDTH = 138;
@@ -12,7 +13,7 @@ const HEIGHT = 34;
 const COLUMN = 176;
 const ROW = 46;
 
-const chosen = signal<string | undefined>(undefined);
+const chosen = looked<string | undefined>("cutValue", undefined, word);
 
 export function NetworkView(): JSX.Element {
   if (variant.value.partitioner === "default_partition") return <p class="empty">The default partitioner cuts nothing: it saves whatever the backward reads.</p>;
@@ -42,7 +43,7 @@ export function NetworkView(): JSX.Element {
 function Said({ node: { name, capacity, source, sink } }: { node: CutNode }): JSX.Element {
   return (
     <>
-      <code>{name}</code>: {capacity === undefined || capacity === null ? "it has no edge of its own" : `saving it costs ${capacity}`}
+      <code>{name}</code> <SourceName of={name} />: {capacity === undefined || capacity === null ? "it has no edge of its own" : `saving it costs ${capacity}`}
       {source && `; from the source, infinite: not recomputed, ${source}`}
       {sink && `; to the sink, infinite: ${sink}`}.
     </>

@@ -1,29 +1,30 @@
 // What became of every forward value, and why; the cut as a network; partitions side by side.
-import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import type { Partition } from "../../generated/report";
 import { Tabs } from "../../layout/tabs";
-import { formatBytes, plural } from "../../report/format";
+import { keptBy, keptText, recomputedBy } from "../../report/counts";
+import { looked, oneOf } from "../../state/looked";
 import { compilation, keepToCompare, partitionOf, variant } from "../../state/partition";
 import { graphsAreOld } from "../../state/session";
 import { CompareView } from "./compare";
 import { DecisionsView } from "./decisions";
 import { NetworkView } from "./network";
 import { SharedVariant } from "./variants";
+import { whyNoTrace } from "../../state/unit";
 import "./partition.css";
 
 type View = "decisions" | "network" | "compare";
-const open = signal<View>("decisions");
 const VIEWS = [
   { key: "decisions", title: "Decisions" },
   { key: "network", title: "Cut" },
   { key: "compare", title: "Compare" },
 ] as const;
+const open = looked<View>("partitionView", "decisions", oneOf(VIEWS.map(({ key }) => key)));
 
 export function PartitionView(): JSX.Element {
   const unit = compilation.value;
   if (!unit?.partition) {
-    const nothing = unit ? "Nothing requires grad here: there is nothing to partition." : "Why each value is saved or recomputed appears here.";
+    const nothing = unit ? "Nothing requires grad here: there is nothing to partition." : (whyNoTrace.value ?? "Why each value is saved or recomputed appears here.");
     return <p class="empty">{nothing}</p>;
   }
   const { partition, message } = partitionOf(variant.value);
@@ -51,17 +52,16 @@ export function PartitionView(): JSX.Element {
 
 function Summary({ partition }: { partition: Partition }): JSX.Element {
   const cut = partition.decisive ?? partition.cut;
-  const saved = partition.decisions.filter(({ fate }) => fate === "saved").length;
-  const { flops, calls } = partition.recompute_cost;
+  const { flops } = partition.recompute_cost;
   return (
     <>
       <p class="summary">
         <code class="chip">{partition.partitioner}</code>
         <span class="chip">
-          {plural(saved, "value")} saved, {formatBytes(partition.saved_bytes)}
+          {keptText(keptBy(partition))}
         </span>
         <span class="chip">
-          {plural(calls, "call")} again{flops > 0 && `, ${flops.toExponential(1)} flops`}
+          {recomputedBy(partition)} recomputed{flops > 0 && `, ${flops.toExponential(1)} flops`}
         </span>
         {cut && <span class="chip">cut of {cut.value}</span>}
         <button type="button" class="link" onClick={() => keepToCompare(partition)}>

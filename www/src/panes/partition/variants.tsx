@@ -18,7 +18,7 @@ export function Variants({ value, onChange, label }: { value: Partial<PartitionQ
       <label class="field">
         {label}
         <select class="select" value={kind} onChange={({ currentTarget }) => choose(currentTarget.value)}>
-          <option value="own">as in the run</option>
+          <option value="own">this run</option>
           <option value="default">default partitioner</option>
           <option value="budget">min-cut with a budget</option>
         </select>
@@ -40,7 +40,7 @@ export function Variants({ value, onChange, label }: { value: Partial<PartitionQ
           <label class="field">
             Solver
             <select class="select" value={value.solver ?? ""} onChange={({ currentTarget }) => onChange(withSolver(value, currentTarget.value))}>
-              <option value="">as in the run</option>
+              <option value="">this run</option>
               {SOLVERS.map((solver) => (
                 <option key={solver} value={solver}>
                   {solver}

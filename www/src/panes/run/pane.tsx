@@ -1,16 +1,16 @@
 // The run panel: run forward and backward or train, on WebGPU or the CPU, and look at what came of it.
-import { signal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { Tabs } from "../../layout/tabs";
 import { formatBytes, formatDifference, formatSeconds, plural } from "../../report/format";
-import { attempt, bundle, cancelOnDevice, device, lookForGpu, runOnDevice, wantedDevice, webgpu } from "../../state/gpu";
+import { attempt, bundle, cancelOnDevice, device, lookForGpu, runOnDevice, wantedDevice, webgpu, whyNotRun } from "../../state/gpu";
+import { looked, oneOf } from "../../state/looked";
 import { descending } from "../../state/training";
 import { DeviceView } from "./device";
 import { KernelsView } from "./kernels";
 import { TrainingView } from "./training";
 import { ValuesView } from "./values";
-import type { Device, PartResult, RunResult } from "../../generated/report";
+import type { Bundle, Device, PartResult, RunResult } from "../../generated/report";
 import "./run.css";
 
 const VIEWS = [
@@ -21,7 +21,7 @@ const VIEWS = [
 ] as const;
 type View = (typeof VIEWS)[number]["key"];
 
-const view = signal<View>("values");
+const view = looked<View>("runView", "values", oneOf(VIEWS.map(({ key }) => key)));
 
 export function RunView(): JSX.Element {
   useEffect(() => void lookForGpu(), []);
@@ -74,8 +74,7 @@ function Controls(): JSX.Element {
       </label>
       <span class="muted">
         {busy && now.progress && `Loading the GPU module: ${formatBytes(now.progress.loaded)} of ${formatBytes(now.progress.total)}`}
-        {!busy && !what && "Runs once the script has called a compiled function."}
-        {!busy && what && !what.backward && "The script has run no backward of it."}
+        {!busy && whyNotRun.value}
       </span>
     </div>
   );
@@ -99,6 +98,7 @@ function OfRun({ show }: { show: Exclude<View, "training"> }): JSX.Element {
         {old && <p class="stale">This run is of another compilation, or of an earlier script.</p>}
         <Adapter device={result.device} />
         <Summary result={result} />
+        <Drawn bundle={ran} />
         {show === "values" && <ValuesView result={result} bundle={ran} unit={unit} />}
         {show === "kernels" && <KernelsView result={result} unit={unit} />}
         {show === "device" && <DeviceView device={result.device} />}
@@ -106,13 +106,37 @@ function OfRun({ show }: { show: Exclude<View, "training"> }): JSX.Element {
     );
   } else if (!now && bundle.value) {
     content = (
-      <p class="empty">
-        Runs the compiled graphs once more, with the inputs that the script gave them, as kernels on the GPU. Every value is compared with what the CPU
-        computed.
-      </p>
+      <>
+        <p class="empty">
+          Runs the compiled graphs once more, {bundle.value.drawn.length > 0 ? "with inputs like those" : "with the inputs"} that the script gave them, as
+          kernels on the GPU. Every value is compared with what the CPU {bundle.value.recomputes ? "computes" : "computed"}.
+        </p>
+        <Drawn bundle={bundle.value} />
+      </>
     );
   }
   return <div aria-live="polite">{content}</div>;
+}
+
+/** Bytes of inputs that the page keeps of a compilation. */
+const KEPT = 32 * 2 ** 20;
+
+/** What is not the script's own in a run: inputs that are too large to be kept. */
+export function Drawn({ bundle: { drawn, bytes, recomputes } }: { bundle: Bundle }): JSX.Element | null {
+  if (!recomputes) return null;
+  const of = drawn.reduce((sum, input) => sum + input.bytes, 0);
+  return (
+    <p class="note" data-drawn={drawn.length}>
+      Inputs and results take {formatBytes(bytes)}, more than the {formatBytes(KEPT)} that are kept for runs.{" "}
+      {drawn.length > 0 && (
+        <>
+          {plural(drawn.length, "input")} ({formatBytes(of)}) {drawn.length === 1 ? "is" : "are"} random here, with shape, mean and standard deviation of the
+          script's own; the other inputs are the script's.{" "}
+        </>
+      )}
+      What is compared is computed anew, on CPU and GPU, with the same inputs.
+    </p>
+  );
 }
 
 export function Adapter({ device: { backend, name, description, software } }: { device: Device }): JSX.Element {

@@ -7,7 +7,7 @@ import { formatBytes, formatSeconds, formatShape, plural } from "../../report/fo
 import { labels } from "../../report/labels";
 import { statistics } from "../../report/statistics";
 import { elements, formatElement } from "../../report/tensor";
-import { bundle, cancelOnDevice } from "../../state/gpu";
+import { attempt, bundle, cancelOnDevice } from "../../state/gpu";
 import {
   descending,
   descent,
@@ -27,7 +27,7 @@ import { selectedUnit } from "../../state/unit";
 import { CodeView } from "../../ui/code-view";
 import { Columns, number } from "../../ui/columns";
 import { Losses } from "./losses";
-import { Adapter } from "./pane";
+import { Adapter, Drawn } from "./pane";
 
 const PYTHON = pythonLanguage;
 
@@ -77,7 +77,13 @@ function Recipe(): JSX.Element {
             </button>
           </>
         ) : (
-          <button type="button" class="button primary" disabled={chosen.length === 0} onClick={() => void train()}>
+          <button
+            type="button"
+            class="button primary"
+            disabled={chosen.length === 0 || attempt.value?.state === "loading"}
+            title={attempt.value?.state === "loading" ? "A run is still going on: the device does one thing at a time" : undefined}
+            onClick={() => void train()}
+          >
             {resting ? "Start again" : "Train"}
           </button>
         )}
@@ -160,6 +166,7 @@ function Progress({ now, old }: { now: Descent; old: boolean }): JSX.Element {
     <>
       {old && <p class="stale">This training is of another compilation, or of an earlier script.</p>}
       {training && <Adapter device={training.device} />}
+      <Drawn bundle={now.bundle} />
       <p class="summary" aria-live="polite">
         {phase === "building" && (
           <span class="chip">
@@ -230,7 +237,9 @@ function Parameters({ values, now }: { values: readonly Named[]; now: Descent })
       values.map(({ name, value }) => {
         const before = now.bundle.inputs.find((input) => input.name === name)?.value;
         const numbers = value.kind === "tensor" ? elements(value.tensor) : undefined;
-        const start = before?.kind === "tensor" ? elements(before.tensor) : undefined;
+        // What was drawn for the training is not here.
+        const isDrawn = now.bundle.drawn.some((drawn) => drawn.name === name);
+        const start = before?.kind === "tensor" && !isDrawn ? elements(before.tensor) : undefined;
         const moved = numbers && start ? Math.sqrt(numbers.reduce((sum, x, i) => sum + (x - (start[i] ?? 0)) ** 2, 0)) : undefined;
         return { name, shape: value.kind === "tensor" ? value.tensor.shape : undefined, facts: numbers && statistics(numbers), moved };
       }),

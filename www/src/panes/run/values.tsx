@@ -21,13 +21,14 @@ export function ValuesView({ result, bundle, unit }: { result: RunResult; bundle
   const outputs = result.forward.outputs.slice(0, bundle.num_outputs);
   const saved = result.forward.outputs.slice(bundle.num_outputs);
   const known = labels(unit);
+  const expected = result.expected?.forward ?? bundle.expected;
   return (
     <>
-      <Values title="Outputs" values={outputs} expected={bundle.expected} unit={unit} known={known} />
+      <Values title="Outputs" values={outputs} expected={expected} unit={unit} known={known} />
       {result.backward && bundle.backward && (
-        <Values title="Gradients" values={result.backward.outputs} expected={bundle.backward.expected} unit={unit} known={known} gradients />
+        <Values title="Gradients" values={result.backward.outputs} expected={result.expected?.backward ?? bundle.backward.expected} unit={unit} known={known} gradients />
       )}
-      <Values title="Saved values" values={saved} expected={bundle.expected.slice(bundle.num_outputs)} unit={unit} known={known} />
+      <Values title="Saved values" values={saved} expected={expected.slice(bundle.num_outputs)} unit={unit} known={known} />
     </>
   );
 }
