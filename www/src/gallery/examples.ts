@@ -15,8 +15,8 @@ export const EXAMPLES: readonly Example[] = [
   {
     name: "mlp",
     title: "What an MLP saves",
-    idea: "The forward hands activations to the backward: here the inputs of both layers and the results of relu and tanh. The saved values name each, with its bytes and its line.",
-    attempt: "Put torch.sigmoid in the place of torch.relu, and see what is saved instead.",
+    idea: "The forward saves activations for the backward: here the input of both layers and a few values of GELU. The saved values name each, with its bytes and its line. Two products of GELU are not saved: the backward recomputes them.",
+    attempt: "Choose the default partitioner in Options: what was recomputed is saved, 2 KiB more.",
   },
   {
     name: "chain",
