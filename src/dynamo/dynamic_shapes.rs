@@ -213,6 +213,8 @@ pub struct Symbols {
     /// Where each is read.
     pub witnesses: Vec<Witness>,
     shared: HashMap<i64, SymInt>,
+    /// For a number that was taken, one after it up to which all are.
+    after: HashMap<u32, u32>,
 }
 
 impl Symbols {
@@ -317,10 +319,19 @@ impl Symbols {
         ["s", "zf"].iter().any(|kind| self.env.has_symbol(&format!("{kind}{number}")))
     }
 
-    fn symbol(&mut self, mut number: u32, info: SymbolInfo, at: Place) -> SymInt {
+    /// The first free number from one on. There are a hundred to begin from: thousands of symbols stand in a few long rows.
+    fn free_number(&mut self, from: u32) -> u32 {
+        let (mut number, mut passed) = (from, Vec::new());
         while self.is_taken(number) {
-            number += 1;
+            passed.push(number);
+            number = self.after.get(&number).copied().unwrap_or(number + 1);
         }
+        self.after.extend(passed.into_iter().map(|taken| (taken, number)));
+        number
+    }
+
+    fn symbol(&mut self, number: u32, info: SymbolInfo, at: Place) -> SymInt {
+        let number = self.free_number(number);
         let name = format!("s{number}");
         let size = self.env.symbol(&name, info);
         self.witnesses.push(Witness { symbol: Symbol(name.as_str().into()), at });
@@ -338,10 +349,8 @@ impl Symbols {
     }
 
     /// A symbol for a Python float; `number` is that of its source.
-    pub fn float(&mut self, source: &str, mut number: u32, value: f64) -> SymFloat {
-        while self.is_taken(number) {
-            number += 1;
-        }
+    pub fn float(&mut self, source: &str, number: u32, value: f64) -> SymFloat {
+        let number = self.free_number(number);
         self.env.float_symbol(&format!("zf{number}"), source.to_owned(), value)
     }
 

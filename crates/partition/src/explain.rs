@@ -82,7 +82,7 @@ pub(super) fn report(
 
 /// A capacity as the report has it.
 pub(super) fn capacity(weight: &Weight) -> Capacity {
-    if weight.note == Some(CostNote::Symbolic) {
+    if matches!(weight.note, Some(CostNote::Symbolic | CostNote::BackwardState)) {
         Capacity::Symbolic(weight.value)
     } else if weight.value.is_infinite() {
         Capacity::Infinite("inf".to_owned())

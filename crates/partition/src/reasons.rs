@@ -87,6 +87,8 @@ impl BanReason {
 pub(super) enum CostNote {
     /// It is a number.
     Symbolic,
+    /// It holds the hooks of a backward.
+    BackwardState,
     /// It is neither a tensor nor a number.
     NonTensor,
     /// It is an input that is written to when the forward has run.
@@ -102,6 +104,7 @@ impl CostNote {
     pub(super) fn name(self) -> &'static str {
         match self {
             CostNote::Symbolic => "a symbolic number",
+            CostNote::BackwardState => "the state of a backward, free to save",
             CostNote::NonTensor => "cannot save: non-tensor output",
             CostNote::ReplayedMutation => "cannot save: input mutation replayed after forward",
             CostNote::FreeParameter => "parameter, free to save",

@@ -246,7 +246,7 @@ impl Rules<'_> {
             return Ok(Weight { value, note: Some(CostNote::Symbolic), ..Weight::default() });
         }
         if is_backward_state(node) {
-            return Ok(Weight::default());
+            return Ok(Weight { note: Some(CostNote::BackwardState), ..Weight::default() });
         }
         if node.tensor().is_none() {
             return never(CostNote::NonTensor);

@@ -24,7 +24,7 @@ pub struct Cut {
 pub enum Capacity {
     /// A weight in bytes, scaled by distance.
     Finite(#[serde(serialize_with = "whole")] f64),
-    /// What a symbolic number costs.
+    /// What a symbolic number or the state of a backward costs: no bytes.
     Symbolic(f64),
     /// `inf`.
     Infinite(String),

@@ -232,13 +232,16 @@ impl Body for Recorded {
 }
 
 /// What Python is told of a node.
-struct Tell<'a> {
-    made: &'a [Option<PyObjectRef>],
-    vm: &'a VirtualMachine,
+pub struct Tell<'a> {
+    /// What stands for each node, by its number.
+    pub made: &'a [Option<PyObjectRef>],
+    /// Python.
+    pub vm: &'a VirtualMachine,
 }
 
 impl Tell<'_> {
-    fn arg(&self, arg: &Arg) -> PyResult {
+    /// An argument as a Python object.
+    pub fn arg(&self, arg: &Arg) -> PyResult {
         let vm = self.vm;
         let items = |items: &[Arg]| items.iter().map(|a| self.arg(a)).collect::<PyResult<Vec<_>>>();
         let value = match arg {

@@ -2,12 +2,14 @@
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::types::{Callable, Representable};
 use rustpython_vm::{AsObject, Py, PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
+use super::captured_calls;
 use super::convert::{from_value, items, to_tensor, to_value};
 use super::errors::raise;
 use super::payload::wrap;
@@ -220,10 +222,8 @@ impl PyTape {
         let Captured { graph, code, functions, used_sizes, inputs } = captured;
         let is_pure = functions.iter().all(|(_, function)| !function.calls_script());
         *zelf.captured.borrow_mut() = (used_sizes, is_pure);
-        let names = vm.ctx.new_dict();
-        for (name, function) in functions {
-            names.set_item(name.as_str(), function_object(function, vm)?, vm)?;
-        }
+        let objects = |(name, function)| Ok((name, function_object(function, vm)?));
+        let functions: HashMap<String, PyObjectRef> = functions.into_iter().map(objects).collect::<PyResult<_>>()?;
         let id = TAPES.replace(TAPES.get() + 1);
         let tape = report::Tape {
             id,
@@ -234,7 +234,18 @@ impl PyTape {
             inputs: inputs.into_iter().map(|input| tape_input(&graph, input)).collect(),
         };
         emit(Event::CompiledAutograd { tape });
-        let text = graph::code(&code);
+        let runner = if is_pure { captured_calls::runner(&code, &functions, vm) } else { None };
+        let names = vm.ctx.new_dict();
+        for (name, function) in functions {
+            names.set_item(name.as_str(), function, vm)?;
+        }
+        let text = match runner {
+            Some((runner, reads)) => {
+                names.set_item("_run", runner, vm)?;
+                format!("def forward(self, inputs, sizes, scalars, hooks, packed_data):\n    return _run({})", reads.join(", "))
+            }
+            None => graph::code(&code),
+        };
         let module = script_module(PyGraphModule::new(graph), vm)?;
         let made = crate::python::native::calls::imported("torch.fx.graph_module", vm)?;
         made.get_attr("_run_code", vm)?.call((module.clone(), text, names), vm)?;

@@ -5,6 +5,7 @@
 
 mod bind;
 pub(in crate::python) mod builtins;
+mod captured_calls;
 mod class;
 pub(super) mod compiled_autograd;
 pub(in crate::python) mod convert;

@@ -5,6 +5,7 @@ import inspect
 import sys
 import weakref
 
+import torch
 from torch import _native, _native_compile
 from torch._arguments import unobeyed
 
@@ -297,10 +298,8 @@ class _Names:
         found = self.known.get(id(tensor)) or self._found_later(tensor)
         if found is None:
             return None
-        from torch.nn import Parameter
-
         name, source, is_static, *attribute = found
-        is_static = is_static or isinstance(tensor, Parameter)
+        is_static = is_static or isinstance(tensor, torch.nn.Parameter)
         marks = getattr(tensor, "_dynamo_marks", None) or {}
         if "torch.compiler.config" in sys.modules:
             from torch._dynamo._named_sources import marks_of
@@ -367,17 +366,15 @@ class _Names:
         return bound.arguments
 
     def _collect(self):
-        from torch.nn import Module
-
         fn = self.fn
-        if isinstance(fn, Module):
+        if isinstance(fn, torch.nn.Module):
             code = getattr(fn.forward, "__code__", None)
             first = code.co_varnames[0] if code is not None and code.co_argcount else "self"
             own = self.self_name or ("fn" if _is_builtin(fn) else first)
             self._module(fn, f"L_{own}", f"L['{own}']")
             fn = fn.forward
         owner = getattr(fn, "__self__", None)
-        if isinstance(owner, Module):
+        if isinstance(owner, torch.nn.Module):
             self._module(owner, "L_self", "L['self']")
         elif owner is not None:
             self._value(owner, "L_self", "L['self']")
@@ -396,11 +393,9 @@ class _Names:
                 self._value(fn.__globals__[name], f"G_{name}", f"G['{name}']")
 
     def _value(self, value, name, source, depth=0):
-        from torch.nn import Module
-
         if isinstance(value, _native.TensorBase):
             self._name(value, name + "_", source, False)
-        elif isinstance(value, Module):
+        elif isinstance(value, torch.nn.Module):
             self._module(value, name, source)
         elif depth < 4 and isinstance(value, (list, tuple)):
             fields = getattr(value, "_fields", ())
