@@ -15,7 +15,7 @@ pub(crate) use super::backends::studies::{ask, reset as forget_studies};
 pub(crate) use super::bytecode_analysis::decoded::{comprehension, is_checked};
 pub(crate) use super::cache::compiled_function::branch_reason;
 pub(crate) use super::eval_frame::call::{
-    branched, break_graph, break_graph_at, capturing, fake_tensor, given_number, given_tensor, in_body, is_called, need_number,
+    Waiting, branched, break_graph, break_graph_at, capturing, fake_tensor, given_number, given_tensor, in_body, is_called, need_number,
     note_returned, note_side_effect, record_autocast, record_grad_mode, recorder, touch,
 };
 pub(crate) use super::guards::manager::touch_numbers;

@@ -219,7 +219,7 @@ impl Exclude {
 }
 
 /// What is excluded at one moment, to be put back at another.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Restore(u16);
 
 impl Restore {

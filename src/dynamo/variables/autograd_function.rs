@@ -13,7 +13,7 @@ use crate::dispatch::{Modes, modes, set_modes};
 use crate::dynamo::eval_frame::call::Waiting;
 use crate::dynamo::{Recorder, Unsupported};
 use crate::error::{Error, Result};
-use crate::python::native::tensor::{items, raise, raised, to_tensor, wrap};
+use crate::python::native::tensor::{call_from_engine, items, raise, raised, to_tensor, wrap};
 use crate::tensor::Tensor;
 
 /// The backward of one call.
@@ -46,7 +46,8 @@ impl Body for CustomBody {
                 .map(|g| g.as_ref().map_or_else(|| Ok(vm.ctx.none()), |g| wrap(g, vm)))
                 .collect::<PyResult<Vec<_>>>()
                 .map_err(raised)?;
-            let out = vm.call_method(&self.context, "_run_backward", (vm.ctx.new_list(given),)).map_err(raised)?;
+            let run = self.context.get_attr("_run_backward", vm).map_err(raised)?;
+            let out = call_from_engine(&run, (vm.ctx.new_list(given),), vm)?;
             let out = items(&out).ok_or_else(|| Error::type_error("a custom backward returns a tuple"))?;
             // One gradient per tensor argument, in order.
             let wanted = self.context.get_attr("_tensor_positions", vm).map_err(raised)?;

@@ -43,8 +43,11 @@ def fork_rng(devices=None, enabled=True, _caller="fork_rng", _devices_kw="device
     if not enabled:
         yield
         return
+    # What was recorded before takes its numbers first, as does what is recorded in the block before the state comes back.
+    _native_compile._graph_break("skipped", "get_rng_state", "torch.random", "torch/random")
     state = get_rng_state()
     try:
         yield
     finally:
+        _native_compile._graph_break("skipped", "set_rng_state", "torch.random", "torch/random")
         set_rng_state(state)

@@ -335,8 +335,7 @@ mod module {
         if crate::dynamo::tracing::recorder().is_some_and(|r| !r.is_empty()) {
             crate::dynamo::tracing::break_graph(&Unsupported::backward()).map_err(|e| raise(e, vm))?;
         }
-        let _eager = crate::dispatch::Exclude::capture_too();
-        super::super::tape::backward(&args.args, vm)
+        hooks::in_engine(|| super::super::tape::backward(&args.args, vm))
     }
 
     /// Registers a hook on a tensor's gradient under a handle of the caller's.

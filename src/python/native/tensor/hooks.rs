@@ -1,14 +1,18 @@
 //! Hooks of the script as the autograd engine calls them.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::rc::Rc;
 
+use rustpython_vm::function::IntoFuncArgs;
 use rustpython_vm::{AsObject, PyObjectRef, VirtualMachine};
 
 use super::convert::to_tensor;
 use super::errors::raised;
 use super::payload::wrap;
 use crate::autograd::{GradHook, Hook, Node, NodeHook};
+use crate::dispatch::{Exclude, Restore};
+use crate::dynamo::tracing::Waiting;
 use crate::error::{Error, Result};
 use crate::tensor::Tensor;
 
@@ -18,7 +22,7 @@ pub fn grad_hook(hook: PyObjectRef) -> GradHook {
     let call = move |grad: Option<&Tensor>| {
         with_vm(|vm| {
             let given = grad.map_or_else(|| Ok(vm.ctx.none()), |g| wrap(g, vm));
-            let result = given.and_then(|g| hook.call((g,), vm)).map_err(raised)?;
+            let result = call_from_engine(&hook, (given.map_err(raised)?,), vm)?;
             if vm.is_none(&result) {
                 return Ok(None);
             }
@@ -50,7 +54,7 @@ pub fn post_accumulate_hook(hook: PyObjectRef) -> GradHook {
     let call = move |leaf: Option<&Tensor>| {
         let Some(leaf) = leaf else { return Ok(None) };
         with_vm(|vm| {
-            let result = wrap(leaf, vm).and_then(|t| hook.call((t,), vm)).map_err(raised)?;
+            let result = call_from_engine(&hook, (wrap(leaf, vm).map_err(raised)?,), vm)?;
             if vm.is_none(&result) {
                 return Ok(None);
             }
@@ -58,6 +62,34 @@ pub fn post_accumulate_hook(hook: PyObjectRef) -> GradHook {
         })
     };
     Hook { call: Rc::new(call), function }
+}
+
+thread_local! {
+    /// What was excluded before the engine that a script called began, and what since.
+    static ENGINE: Cell<Option<(Restore, Restore)>> = const { Cell::new(None) };
+}
+
+/// Runs the engine for a script: what it calls itself is not captured, but for the script's own functions, [`call_from_engine`].
+pub fn in_engine<R>(run: impl FnOnce() -> R) -> R {
+    let before = Restore::current();
+    let _eager = Exclude::capture_too();
+    let outer = ENGINE.replace(Some((before, Restore::current())));
+    let result = run();
+    ENGINE.set(outer);
+    result
+}
+
+/// Calls a script's function from the engine. It is called as the engine was: where that is in a compiled function, it is a frame that
+/// is traced on its own, and over when it returns.
+pub fn call_from_engine(function: &PyObjectRef, args: impl IntoFuncArgs, vm: &VirtualMachine) -> Result<PyObjectRef> {
+    let Some((before, _)) = ENGINE.get().filter(|(_, since)| *since == Restore::current()) else {
+        return function.call(args, vm).map_err(raised);
+    };
+    let _as_called = before.enter();
+    let waiting = Waiting::begin(0);
+    let result = function.call(args, vm).map_err(raised);
+    waiting.map_or(Ok(()), Waiting::end)?;
+    result
 }
 
 fn with_vm<R>(f: impl FnOnce(&VirtualMachine) -> Result<R>) -> Result<R> {
@@ -79,7 +111,8 @@ pub fn register_node_hook(node: &Rc<Node>, id: u64, hook: PyObjectRef, before: b
     let call = Rc::new(move |grads: Vec<Option<Tensor>>, outputs: &[Option<Tensor>]| {
         with_vm(|vm| {
             let first = tuple_of(&grads, vm)?;
-            let result = if before { hook.call((first,), vm) } else { hook.call((first, tuple_of(outputs, vm)?), vm) }.map_err(raised)?;
+            let args = if before { vec![first] } else { vec![first, tuple_of(outputs, vm)?] };
+            let result = call_from_engine(&hook, args, vm)?;
             if vm.is_none(&result) {
                 return Ok(grads);
             }

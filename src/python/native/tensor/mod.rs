@@ -36,7 +36,7 @@ pub(crate) use convert::{from_value, items, to_tensor, to_value};
 pub(crate) use errors::{raise, raised};
 pub(crate) use fake::environment_of;
 pub(super) use functions::module_def;
-pub(crate) use hooks::grad_hook;
+pub(crate) use hooks::{call_from_engine, grad_hook};
 pub(crate) use overloads::{bound, overload, overload_entry};
 pub(crate) use payload::{TensorBase, replace_payload, wrap};
 pub(crate) use reading::read_truth;

@@ -8,6 +8,7 @@ use rustpython_vm::{AsObject, PyObjectRef};
 
 use super::convert::to_tensor;
 use super::errors::raised;
+use super::hooks::call_from_engine;
 use super::payload::wrap;
 use crate::autograd::{SavedTensorHooks, push_saved_tensor_hooks};
 use crate::dispatch::{Modes, modes, set_modes};
@@ -48,7 +49,7 @@ impl SavedTensorHooks for Hooks {
     fn unpack(&self, packed: &Rc<dyn Any>) -> Result<Tensor> {
         let packed = packed.downcast_ref::<PyObjectRef>().ok_or_else(|| Error::runtime("a saved tensor that hooks did not pack"))?;
         rustpython_vm::vm::thread::with_current_vm(|vm| {
-            let value = self.unpack.call((packed.clone(),), vm).map_err(raised)?;
+            let value = call_from_engine(&self.unpack, (packed.clone(),), vm)?;
             to_tensor(&value).ok_or_else(|| {
                 let class = value.class().name().to_string();
                 Error::type_error(format!("Output of saved tensor unpack_hook expected to be a Tensor but got result of type {class}"))

@@ -143,20 +143,52 @@ def reset():
     COMPILE_COUNTER = itertools.count()
 
 
-def _capture(tape):
+def _capture(tape, accumulate_grad):
     from torch._dynamo.utils import counters
 
     counters["compiled_autograd"]["captures"] += 1
     number = next(COMPILE_COUNTER)
     graph, id = tape.capture(number)
-    tape.keep(_Compiled(graph, _compiler(graph), id))
+    call = _compiler(graph)
+    checks_nan = _C.is_anomaly_enabled() and _C.is_anomaly_check_nan_enabled()
+    tape.keep(_Compiled(graph, call, id, _NanCheck(graph, accumulate_grad) if checks_nan else None))
+
+
+class _NanCheck:
+    """What a graph that was captured in anomaly mode gives is looked at: no gradient holds a NaN."""
+
+    def __init__(self, graph, accumulate_grad):
+        *nodes, output = graph.graph.nodes
+        self.names = [] if accumulate_grad else [getattr(gradient, "name", None) for gradient in output.args[0]]
+        added = [node for node in nodes if node.name.startswith("call_accumulate_grad")]
+        # Inputs that gradients are added into: `inputs[i]`.
+        self.places = [node.args[0].args[1] for node in added]
+
+    def leaves(self, inputs):
+        return {f"inputs[{place}]": inputs[place] for place in self.places}
+
+    def before(self, inputs):
+        for name, leaf in self.leaves(inputs).items():
+            if leaf.grad is not None and torch.isnan(leaf.grad).any():
+                raise AssertionError(
+                    f"Compiled autograd running under anomaly mode with {name} already having NaN gradient. "
+                    f"This is not supported. {TURN_OFF_MSG}"
+                )
+
+    def after(self, inputs, result):
+        found = [name for name, leaf in self.leaves(inputs).items() if torch.isnan(leaf.grad).any()]
+        if found:
+            raise RuntimeError(f"Compiled Autograd returned NaN gradients for parameters: {','.join(found)}.")
+        found = [name for name, grad in zip(self.names, result) if grad is not None and torch.isnan(grad).any()]
+        if found:
+            raise RuntimeError(f"Compiled Autograd returned NaN gradients for output nodes: {','.join(found)}.")
 
 
 class _Compiled:
     """What the compiler made of a captured graph."""
 
-    def __init__(self, graph, call, id):
-        self.graph, self.call = graph, call
+    def __init__(self, graph, call, id, nan_check):
+        self.graph, self.call, self.nan_check = graph, call, nan_check
         # Its number in the report.
         self.id = id
         self.forward = type(graph).forward
@@ -207,7 +239,7 @@ def _run(tensors, grads, retain_graph, create_graph, inputs, allow_unreachable, 
     try:
         tape = _native_tape.take_apart(tensors, grads, create_graph, inputs, accumulate_grad, _dynamic)
         if tape.compiled is None:
-            _capture(tape)
+            _capture(tape, accumulate_grad)
         else:
             _native_tape.note_hit(tape.compiled.id)
         compiled = tape.compiled
@@ -215,12 +247,17 @@ def _run(tensors, grads, retain_graph, create_graph, inputs, allow_unreachable, 
         in_compiled_autograd_region = True
         try:
             with _disable(), torch.set_grad_enabled(create_graph):
-                result = tape.replay(retain_graph) if is_alone else None
+                check = compiled.nan_check
+                result = tape.replay(retain_graph) if is_alone and check is None else None
                 if result is None:
                     given, sizes, hooks, packed_data = tape.arguments(retain_graph)
+                    if check is not None:
+                        check.before(given)
                     sizes = [_size(size) for size in sizes]
                     _native_compile._announce_inputs(given, sizes, compiled.id)
                     result = tape.call(compiled.call, is_alone, given, sizes, [], hooks, packed_data)
+                    if check is not None:
+                        check.after(given, result)
         finally:
             _native_compile._announce_inputs([], [], None)
             in_compiled_autograd_region = False

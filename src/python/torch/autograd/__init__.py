@@ -134,8 +134,8 @@ def backward(
     """Adds to the leaves' `.grad` the gradients of the sum of `tensors`, weighted by `grad_tensors`."""
     if _native_compile._is_compiling():
         _native_compile._graph_break("backward")
-        # What the engine and its hooks do is no part of a graph.
-        with _native_compile._suspended():
+        # What the engine does is no part of a graph; hooks that it calls, and functions of a script's own, are frames of their own.
+        with _native_compile._skipped():
             return _backward(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
     return _backward(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
 

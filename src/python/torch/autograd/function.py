@@ -7,7 +7,7 @@ callable that gives the saved tensors back into `ctx._unpack_saved`, and has the
 """
 
 import torch
-from torch import _C, _native_transforms
+from torch import _C, _native_compile, _native_transforms
 
 __all__ = ["FunctionCtx", "BackwardCFunction", "FunctionMeta", "Function", "once_differentiable", "InplaceFunction"]
 
@@ -54,7 +54,11 @@ class FunctionCtx:
     @property
     def saved_tensors(self):
         """What `save_for_backward` kept."""
-        return tuple(self.to_save if self._unpack_saved is None else self._unpack_saved())
+        if self._unpack_saved is None:
+            return tuple(self.to_save)
+        saved = tuple(self._unpack_saved())
+        _native_compile._become_inputs(*saved)
+        return saved
 
     saved_variables = saved_tensors
 

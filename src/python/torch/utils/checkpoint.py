@@ -120,15 +120,10 @@ def _autocast_options():
 @contextlib.contextmanager
 def _random_state(state):
     """The generator as it was in the forward."""
-    if state is None:
+    with torch.random.fork_rng(enabled=state is not None):
+        if state is not None:
+            torch.set_rng_state(state)
         yield
-        return
-    before = torch.get_rng_state()
-    torch.set_rng_state(state)
-    try:
-        yield
-    finally:
-        torch.set_rng_state(before)
 
 
 class CheckpointFunction(Function):
@@ -316,7 +311,8 @@ def _call(function, args, kwargs, context_fn, preserve, early_stop, check):
     options = _autocast_options()
 
     def recompute():
-        with _random_state(state), torch.autocast("cpu", **options), recompute_context:
+        # Dynamo compiles nothing while hooks look at what is saved.
+        with _native_compile._suspended(), _random_state(state), torch.autocast("cpu", **options), recompute_context:
             function(*args, **kwargs)
 
     frame = _Frame(recompute, early_stop, check)
