@@ -108,3 +108,40 @@ describe("mutation and aliasing", () => {
     await shows(page.locator(".preview-text"), "digraph");
   });
 });
+
+const LIMITED = `import torch
+torch._dynamo.config.recompile_limit = 3
+
+class Counter(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.step = 0
+
+    def forward(self, x):
+        self.step += 1
+        return (x * self.step).relu()
+
+f = torch.compile(Counter())
+for _ in range(5):
+    f(torch.ones(4, requires_grad=True)).sum().backward()
+print("counted")
+`;
+
+describe("a frame that reached the recompile limit", () => {
+  const pages = playground();
+
+  it("is listed with its uncompiled calls, and guards are asked on the last call's values", async () => {
+    const page = await open(pages, LIMITED, "counted", "Guards");
+    const pane = page.locator("[data-pane=guards]");
+    await shows(pane.locator("[data-uncompiled=\"2\"]"), /forward \[0\].*recompile_limit = 3.*15/);
+    await shows(pane.locator("caption"), "2 recompiles, and 1 cache miss that reached the recompile limit");
+    await shows(page.locator(".group-head .tools"), "3 graphs · 2 recompiles · 2 calls uncompiled");
+    const asked = pane.locator(".try");
+    await shows(asked, /last call, which ran uncompiled/);
+    await shows(asked, /the call runs uncompiled/);
+    await asked.getByRole("textbox", { name: /step/ }).fill("1");
+    await shows(asked.locator(".serves"), "[0/1]: hit");
+    await page.getByRole("tab", { name: "Timeline" }).click();
+    await shows(page.locator("[data-pane=timeline]"), /Ran forward uncompiled 2 times.*line 15/);
+  });
+});

@@ -41,7 +41,7 @@ describe("the partition pane", () => {
     await budget.focus();
     await page.keyboard.press("Home");
     await shows(pane.locator(".note"), "native_dropout");
-    await shows(pane.locator(".summary"), /\d\d calls again/);
+    await shows(pane.locator(".summary"), /\d\d recomputed/);
   });
 
   it("shows the network of the cut, and walks it by keyboard", async () => {

@@ -109,6 +109,31 @@ describe("a run on the GPU", () => {
     t.diagnostic(await pane.locator(".summary").textContent());
   });
 
+  it("draws inputs that are too large to be kept, and says so", async () => {
+    const page = await pages.open();
+    await write(
+      page,
+      `import torch, torch.nn as nn
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed, self.head = nn.Embedding(16384, 256), nn.Linear(256, 16384)
+    def forward(self, tokens):
+        return self.head(self.embed(tokens).relu()).logsumexp(-1).mean()
+model = Model()
+torch.compile(model)(torch.randint(0, 16384, (4,))).backward()
+print("large")
+`,
+    );
+    await shows(page.locator("[data-pane=output]"), "large");
+    const pane = await openPane(page);
+    await shows(pane.locator("[data-drawn='1']"), /1 input \(16\.0 MiB\) is random here/);
+    await page.getByRole("button", { name: "Run forward and backward" }).click();
+    await shows(pane.locator(".summary"), /Backward/);
+    const worst = await distance(pane);
+    assert.ok(worst < 1e-4, `${worst} from the CPU`);
+  });
+
   it("says why something cannot be trained", async () => {
     const page = await pages.open();
     await write(page, "import torch\ntorch.compile(lambda x: x.sin())(torch.ones(3))\n");

@@ -15,7 +15,7 @@ export const EXAMPLES: readonly Example[] = [
   {
     name: "mlp",
     title: "What an MLP saves",
-    idea: "The forward saves activations for the backward: here the input of both layers and a few values of GELU. The saved values name each, with its bytes and its line. Two products of GELU are not saved: the backward recomputes them.",
+    idea: "The forward saves activations for the backward: here the input of both layers and a few values of GELU. The saved values name each, with its bytes and its line. Two more are not saved: the backward recomputes them.",
     attempt: "Choose the default partitioner in Options: what was recomputed is saved, 2 KiB more.",
   },
   {

@@ -182,7 +182,7 @@ function beginQueued(): void {
     onFailure: (message) => {
       running.value = queued !== undefined;
       // Python's own error where memory is used up; anything else is the interpreter's.
-      end({ kind: "stopped", why: `${message.startsWith("RuntimeError: ") ? "Ended" : "The interpreter failed"}: ${message}.` });
+      end({ kind: "stopped", why: `${/^(Runtime|Memory)Error: /.test(message) ? "Ended" : "The interpreter failed"}: ${message}.` });
     },
   });
 }
