@@ -12,7 +12,8 @@ use super::subclass::{self, MaybeSubclass};
 use super::tangents::{coerce, tangent_positions};
 use crate::autograd::lift::{AotBackward, Lift, Lifted};
 use crate::autograd::{
-    Body, CreationMeta, Edge, InputMeta, Node, SavedVariable, freed, gradient_edge, keep_view, keeps_graph, meta, set_creation,
+    Body, CreationMeta, Edge, InputMeta, Node, SavedVariable, freed, gradient_edge, keep_view, keep_view_into, keeps_graph, meta,
+    set_creation,
 };
 use crate::dispatch::{Modes, Value, lookup, modes, named, set_modes};
 use crate::error::{Error, Result};
@@ -217,7 +218,10 @@ impl Runtime {
                 let made = views.iter().find(|(of, _)| *of == t.id()).map(|(_, made)| made.clone());
                 *t = made.unwrap_or_else(|| {
                     let view = t.handle();
-                    keep_view(&view, None, Some(t), false);
+                    match inputs.iter().find(|i| i.storage().same(&t.storage())) {
+                        Some(input) => keep_view_into(&view, input),
+                        None => keep_view(&view, None, Some(t), false),
+                    }
                     views.push((t.id(), view.clone()));
                     view
                 });

@@ -183,6 +183,16 @@ pub fn keep_view(output: &Tensor, info: Option<ViewInfo>, input: Option<&Tensor>
     }
 }
 
+/// A custom function's output goes on being a view of a tensor whose memory it has, wherever it begins there.
+pub fn keep_view_into(output: &Tensor, of: &Tensor) {
+    static AS_STRIDED: dispatch::OpRef = dispatch::OpRef::new("as_strided");
+    let geometry = output.geometry();
+    let list = |numbers: &[SymInt]| Value::List(numbers.iter().cloned().map(Value::Int).collect());
+    let args = vec![Value::None, list(&geometry.sizes), list(&geometry.strides), Value::Int(geometry.offset.clone())];
+    let step = ViewStep { entry: AS_STRIDED.get(), args, result: None };
+    make_view(output, of, step, CreationMeta::CustomFunction, true);
+}
+
 /// Says how a view came about.
 pub fn set_creation(view: &Tensor, creation: CreationMeta) {
     meta::with(view, |m| {
