@@ -19,6 +19,31 @@ def _silu(self):
     return self * torch.sigmoid(self)
 
 
+@_rule(aten.zeros_like.default)
+def _zeros_like(self, **options):
+    return _filled_like(self, 0, options)
+
+
+@_rule(aten.ones_like.default)
+def _ones_like(self, **options):
+    return _filled_like(self, 1, options)
+
+
+def _filled_like(self, value, options):
+    dtype = options.get("dtype") or self.dtype
+    given = {name: option for name, option in options.items() if option is not None}
+    kept = {"pin_memory": False, "memory_format": torch.preserve_format}
+    return aten.full_like.default(self, bool(value) if dtype is torch.bool else value, **{**kept, **given})
+
+
+@_rule(aten._softmax_backward_data.default)
+def _softmax_backward(grad_output, output, dim, input_dtype):
+    is_low = grad_output.dtype in (torch.float16, torch.bfloat16)
+    grad, out = (t.to(torch.float32) if is_low else t for t in (grad_output, output))
+    product = grad * out
+    return (product - out * torch.sum(product, [dim], True)).to(input_dtype)
+
+
 @_rule(aten.addmm.default)
 def _addmm(self, mat1, mat2, *, beta=1, alpha=1):
     out = torch.mm(mat1, mat2) * alpha
