@@ -4,7 +4,7 @@ use super::higher_order;
 use super::interpret::run;
 use super::joint::{trace_inference, trace_joint, trace_joint_of_loss};
 use super::make_fx::{Tracing, make_fx};
-use super::metadata::collect;
+use super::metadata::{collect, prepare_leaf};
 use super::schemas::{Artifacts, Config, Function, InputSpec, ViewAndMutationMeta};
 use crate::dispatch::{Exclude, Key, Modes, OpEntry, Tags, Value, modes, set_modes};
 use crate::error::{Error, Result};
@@ -32,7 +32,8 @@ pub fn export(f: &Function, inputs: &[InputSpec], config: &Config, kind: Exporte
     let is_joint = kind != Exported::Inference;
     set_modes(Modes { grad: before.grad && is_joint, ..before });
     let outcome = (|| {
-        let metadata = collect(&**f, inputs, config.keep_input_mutations)?;
+        let metadata = collected(&**f, inputs, config.keep_input_mutations)?;
+        metadata.check_export(is_joint)?;
         let traced = Rc::new(match kind {
             Exported::Joint => trace_joint(f, inputs, &metadata, config)?.0,
             Exported::OfLoss => trace_joint_of_loss(f, inputs, &metadata, config)?.0,
@@ -48,6 +49,14 @@ pub fn export(f: &Function, inputs: &[InputSpec], config: &Config, kind: Exporte
     })();
     set_modes(before);
     outcome
+}
+
+/// What the function does to its inputs. A write to a leaf is no error as yet: whoever exports hears why it is refused.
+fn collected(f: &dyn Fn(&[Tensor]) -> Result<Vec<Value>>, inputs: &[InputSpec], keep_input_mutations: bool) -> Result<ViewAndMutationMeta> {
+    let results: Vec<InputSpec> = inputs.iter().map(|i| InputSpec { is_leaf: false, ..i.clone() }).collect();
+    let mut metadata = collect(f, &results, keep_input_mutations)?;
+    metadata.input_info.iter_mut().zip(inputs).for_each(|(info, input)| info.is_leaf = input.is_leaf);
+    Ok(metadata)
 }
 
 /// Whether PyTorch lets an operator that is composed of others stay whole in an exported program: it says what it computes, and
@@ -72,6 +81,12 @@ fn without_tangents(joint: &Graph, inputs: &[InputSpec], metadata: &ViewAndMutat
         Ok(returned)
     };
     let names: Vec<String> = (0..inputs.len()).map(|i| format!("arg{i}_1")).collect();
-    let given = inputs.iter().map(|i| Ok(i.argument(&Tensor::fake(&i.spec)?))).collect::<Result<Vec<_>>>()?;
+    // Inputs require grad once more: what a derivative would keep of results is recorded, though nobody reads it.
+    let given = inputs.iter().map(|i| {
+        let fake = Tensor::fake(&i.spec)?;
+        prepare_leaf(&fake, i)?;
+        Ok(i.argument(&fake))
+    });
+    let given = given.collect::<Result<Vec<_>>>()?;
     make_fx(&call, &names, &given, Tracing { class_name: "<lambda>".to_owned(), real: false, decompose: None, pre_dispatch: None })
 }

@@ -177,10 +177,7 @@ impl Layer for FakeLayer {
             run_backend(entry, &args, true)
         };
         set_modes(before);
-        // Positions of a mask are those of what is not zero.
-        let of_mask = named::is_any(entry, &[&named::INDEX, &named::INDEX_PUT, &named::INDEX_PUT_]);
-        let asked = if of_mask { "aten.nonzero.default" } else { entry.name };
-        result.map_err(|e| if e.kind == ErrorKind::DataDependent { Error::new(ErrorKind::DynamicOutputShape, asked) } else { e })
+        result.map_err(|e| if e.kind == ErrorKind::DataDependent { Error::new(ErrorKind::DynamicOutputShape, entry.name) } else { e })
     }
 }
 

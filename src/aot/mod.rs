@@ -26,6 +26,7 @@ mod joint;
 mod like;
 pub mod make_fx;
 pub mod metadata;
+mod metadata_text;
 pub mod passes;
 mod run;
 mod runtime;

@@ -172,13 +172,18 @@ fn check_devices(entry: &'static OpEntry, args: &[Value]) -> Result<()> {
 
 /// What is said where the values of a tensor on the meta device are asked for: it has none, and nothing is pretended about that.
 fn of_meta(error: Error, entry: &'static OpEntry, args: &[Value]) -> Error {
-    if error.kind != ErrorKind::DataDependent {
+    if !matches!(error.kind, ErrorKind::DataDependent | ErrorKind::DynamicOutputShape) {
         return error;
     }
     let mut on_meta = false;
     args.iter().for_each(|v| v.for_each_tensor(&mut |t| on_meta |= t.device().kind == tensor::DeviceType::Meta));
     if !on_meta {
-        return error;
+        // Positions of a mask are those of what is not zero.
+        let of_mask = named::is_any(entry, &[&named::INDEX, &named::INDEX_PUT, &named::INDEX_PUT_]);
+        return match error.kind {
+            ErrorKind::DynamicOutputShape => Error::new(error.kind, if of_mask { "aten.nonzero.default" } else { entry.name }),
+            _ => error,
+        };
     }
     if std::ptr::eq(entry, named::LOCAL_SCALAR_DENSE.get()) {
         return Error::runtime("Tensor.item() cannot be called on meta tensors");

@@ -31,5 +31,5 @@ impl Drop for Naming {
 /// A size that the values of a fake tensor decide, `most` at most. An error where nobody names it.
 pub fn size_of_values(most: Option<i64>) -> Result<SymInt> {
     let namer = NAMER.with_borrow(Clone::clone);
-    namer.map(|name| name(most)).ok_or_else(|| Error::new(ErrorKind::DataDependent, "the values of a fake tensor were asked for"))
+    namer.map(|name| name(most)).ok_or_else(|| Error::new(ErrorKind::DynamicOutputShape, "the values of a fake tensor were asked for"))
 }

@@ -142,6 +142,18 @@ fn bincount(call: &Call) -> Result<Vec<Option<TensorSpec>>> {
     if least < 0 {
         return Err(Error::runtime("minlength should be >= 0"));
     }
+    if tensor.is_fake() {
+        let length = match tensor.numel().as_int() {
+            Some(0) => SymInt::Int(least),
+            _ => dispatch::size_of_values(None)?,
+        };
+        let dtype = match call.opt_tensor("weights").filter(|_| length.as_int().is_none()) {
+            None => Dtype::Int64,
+            Some(w) if w.dtype() == Dtype::Float32 => Dtype::Float32,
+            Some(_) => Dtype::Float64,
+        };
+        return Ok(vec![Some(TensorSpec::contiguous(vec![length], dtype, tensor.device()))]);
+    }
     let values = integers(tensor)?;
     if tensor.dim() != 1 || values.iter().any(|v| *v < 0) {
         return Err(Error::runtime("bincount only supports 1-d non-negative integral inputs."));

@@ -98,7 +98,7 @@ impl Layer for CaptureLayer {
         drop((hooks, naming));
         set_modes(Modes { fake: before.fake, ..modes() });
         let may_need_values = matches!(entry.rule, Rule::Composite(_) | Rule::Script) || sized_by_values.is_some();
-        if result.as_ref().is_err_and(|e| e.kind == ErrorKind::DataDependent) && may_need_values {
+        if result.as_ref().is_err_and(|e| matches!(e.kind, ErrorKind::DataDependent | ErrorKind::DynamicOutputShape)) && may_need_values {
             let operator = if positions(entry) { "aten.nonzero.default" } else { sized_by_values.unwrap_or(entry.name) };
             return recorder.break_and_call(&Unsupported::dynamic_shape(operator), entry, &args);
         }

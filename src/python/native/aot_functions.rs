@@ -328,7 +328,15 @@ mod native {
             Ok(vm.ctx.new_tuple(vec![vm.ctx.new_str(o.output_type.name()).into(), flag(o.requires_grad), sizes.into()]).into())
         });
         let outputs = outputs.collect::<PyResult<Vec<_>>>()?;
-        Ok(vm.ctx.new_tuple(vec![module, vm.ctx.new_list(mutated).into(), vm.ctx.new_list(outputs).into()]).into())
+        Ok(vm
+            .ctx
+            .new_tuple(vec![
+                module,
+                vm.ctx.new_list(mutated).into(),
+                vm.ctx.new_list(outputs).into(),
+                vm.ctx.new_str(metadata.text()).into(),
+            ])
+            .into())
     }
 
     /// `_partition(joint, num_fwd_outputs, "default" | "min_cut", static_inputs)`: two graph modules.

@@ -245,7 +245,7 @@ def aot_export_module(mod, args, *, decompositions=None, trace_joint, output_los
 
     inputs = [*state.values(), *flat_args]
     kind = "loss" if trace_joint else "inference"
-    module, mutated, outputs = _native_aot._aot_export(with_loss if trace_joint else call, inputs, kind, decompositions or None)
+    module, mutated, outputs, _ = _native_aot._aot_export(with_loss if trace_joint else call, inputs, kind, decompositions or None)
     names, returned = _names(module.graph)
     written = [i for i, is_mutated in enumerate(mutated) if is_mutated]
     told = dict(zip(written, returned))
@@ -290,11 +290,11 @@ def aot_export_joint_simple(func, args, *, trace_joint, num_params_buffers=0, de
         return leaves
 
     wants_grad = trace_joint and any(getattr(t, "requires_grad", False) for t in flat)
-    module, mutated, outputs = _native_aot._aot_export(call, flat, "joint" if wants_grad else "inference", decompositions or None)
+    module, mutated, outputs, metadata = _native_aot._aot_export(call, flat, "joint" if wants_grad else "inference", decompositions or None)
     if any(mutated):
-        raise RuntimeError("aot_export_joint_simple does not support input mutations.")
+        raise RuntimeError(f"aot_export_joint_simple does not support input mutations. {metadata}")
     if any(kind != "non_alias" for kind, _, _ in outputs):
-        raise RuntimeError("aot_export_joint_simple does not support outputs that alias inputs.")
+        raise RuntimeError(f"aot_export_joint_simple does not support outputs that alias inputs. {metadata}")
     if any(not child.is_leaf() for child in spec.children()):
         raise RuntimeError(f"aot_export_joint_simple requires individual inputs not to be pytrees. in_spec={spec}")
     if out["spec"].is_leaf():
