@@ -23,8 +23,8 @@ mod sizes;
 pub use calls::Piece;
 pub use layer::{Pushed, TraceLayer};
 pub use origin::{
-    CheckpointPolicy, Origin, add_checkpoint_policy, coming_from, next_checkpoint_region, origin, reset_checkpoint_regions, set_origin,
-    set_replayed, set_unwatched,
+    CheckpointPolicy, Origin, add_checkpoint_policy, coming_from, keep_annotations, next_checkpoint_region, origin,
+    reset_checkpoint_regions, script_annotation, set_annotation, set_origin, set_replayed, set_unwatched,
 };
 use sizes::{InputSize, OwnSize};
 
@@ -342,7 +342,7 @@ impl Tracer {
             source: origin.source.clone(),
             module_path: origin.module_path.clone(),
             source_fn: origin.source_fn.clone(),
-            annotation: origin.annotation.clone(),
+            annotation: origin.annotation.clone().or_else(origin::annotation),
         });
     }
 
@@ -400,7 +400,7 @@ impl Tracer {
             module_path: origin.module_path,
             recompute: origin.recompute,
             checkpoint_region: origin.checkpoint_region,
-            annotation: origin.annotation,
+            annotation: origin.annotation.or_else(origin::annotation),
             ..Meta::default()
         }
     }

@@ -533,7 +533,13 @@ mod native {
     #[pyfunction]
     fn _annotate(shown: Option<PyStrRef>, memory_budget: Option<f64>) {
         let shown = shown.map(|s| s.to_string_lossy().into_owned());
-        crate::dynamo::output_graph::annotation::set_annotation(shown.map(|shown| crate::graph::Annotation { shown, memory_budget }));
+        crate::aot::trace::set_annotation(shown.map(|shown| crate::graph::Annotation { shown, memory_budget }));
+    }
+
+    /// Whether what the script calls while it is traced keeps its annotations; gives what was said before.
+    #[pyfunction]
+    fn _keep_annotations(keeps: bool) -> bool {
+        crate::aot::trace::keep_annotations(keeps)
     }
 
     /// How many values the frame so many calls above is unpacking into, or None.

@@ -38,7 +38,6 @@ pub use guards::failures::Holder;
 pub use guards::global_state::{reset_state, set_state};
 pub use guards::text::strip_locals;
 pub use guards::{constraints, what_if};
-pub use output_graph::annotation::set_annotation;
 pub use output_graph::attribute::Attribute;
 pub use output_graph::captured_graph::{CapturedGraph, computes};
 pub use output_graph::graph_arg::GraphArg;

@@ -41,6 +41,8 @@ thread_local! {
     static POLICIES: RefCell<Vec<CheckpointPolicy>> = const { RefCell::new(Vec::new()) };
     static REGIONS: Cell<u32> = const { Cell::new(0) };
     static REPLAYED: Cell<Option<u64>> = const { Cell::new(None) };
+    static ANNOTATION: RefCell<Option<Rc<Annotation>>> = const { RefCell::new(None) };
+    static KEEPS_ANNOTATIONS: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Says which value is being made anew because an alias of it was written to; gives what was said before. Its nodes keep the
@@ -66,6 +68,26 @@ pub fn set_origin(origin: Origin) -> Origin {
 /// Where calls come from at the moment.
 pub fn origin() -> Origin {
     ORIGIN.with_borrow(Clone::clone)
+}
+
+/// What the script annotates its calls with from now on.
+pub fn set_annotation(annotation: Option<Annotation>) {
+    ANNOTATION.set(annotation.map(Rc::new));
+}
+
+/// What the script annotates its calls with at the moment.
+pub fn script_annotation() -> Option<Rc<Annotation>> {
+    ANNOTATION.with_borrow(Clone::clone)
+}
+
+/// Whether calls that the script makes while it is traced keep its annotations; gives what was said before.
+pub fn keep_annotations(keeps: bool) -> bool {
+    KEEPS_ANNOTATIONS.replace(keeps)
+}
+
+/// The annotation of a call that the script makes while it is traced.
+pub(super) fn annotation() -> Option<Rc<Annotation>> {
+    if KEEPS_ANNOTATIONS.get() { script_annotation() } else { None }
 }
 
 /// Whether the call being replayed is one of a checkpointed region.

@@ -1,6 +1,5 @@
 //! The graph being traced: its inputs, its calls, the numbers in it, and what becomes of it when it ends.
 
-pub(super) mod annotation;
 pub(super) mod attribute;
 pub(super) mod backward_state;
 pub(super) mod captured_graph;

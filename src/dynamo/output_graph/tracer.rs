@@ -280,7 +280,7 @@ impl Recorder {
             value: Some(value),
             source: current_source(),
             module_path: current_module_path(),
-            annotation: super::annotation::annotation(),
+            annotation: crate::aot::trace::script_annotation(),
             ..Meta::default()
         }
     }

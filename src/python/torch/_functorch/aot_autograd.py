@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from torch import _native, _native_aot
 from torch._arguments import unobeyed
+from torch.fx.traceback import kept_annotations
 from torch.utils._pytree import tree_flatten, tree_is_leaf, tree_unflatten
 from torch._functorch.partitioners import default_partition, name_of
 
@@ -89,7 +90,8 @@ def aot_function(
                 given = iter(given)
                 filled = [next(given) if isinstance(a, _native.TensorBase) else a for a in flat]
                 args, kwargs = tree_unflatten(filled, spec)
-                out, found = tree_flatten(fn(*args, **kwargs))
+                with kept_annotations():
+                    out, found = tree_flatten(fn(*args, **kwargs))
                 out_spec[:] = [found]
                 return list(out)
 
@@ -213,7 +215,8 @@ def aot_export_module(mod, args, *, decompositions=None, trace_joint, output_los
     def call(*flat):
         values = dict(zip(state, flat))
         args, _ = tree_unflatten(list(flat[len(state) :]), spec)
-        result = functional_call(mod, values, args)
+        with kept_annotations():
+            result = functional_call(mod, values, args)
         if not isinstance(result, (tuple, list)):
             raise RuntimeError(
                 "Graph output must be a (). This is so that we can avoid pytree processing of the outputs. Please change the module to "

@@ -11,6 +11,7 @@ from torch.fx.graph import Graph
 from torch.fx.graph_module import GraphModule
 from torch.fx.node import map_aggregate
 from torch.fx.proxy import Proxy, TracerBase
+from torch.fx.traceback import preserved_annotation
 from torch.nn import Module, Parameter
 
 _wrapped = []
@@ -133,6 +134,8 @@ class Tracer(TracerBase):
     def note(self, node):
         if self.module_stack:
             node.meta["nn_module_stack"] = dict(self.module_stack)
+        if annotation := preserved_annotation():
+            node.meta["custom"] = annotation
 
     def getattr(self, attr, attr_val, parameter_proxy_cache):
         """What reading an attribute of a module gives."""

@@ -35,10 +35,38 @@ def annotate(annotation_dict):
         _tell(before)
 
 
+_preserves = False
+
+
 @contextmanager
 def preserve_node_meta(enable=True):
-    """Metadata is kept in any case."""
-    yield
+    """Graphs that are traced in the block by `make_fx` keep annotations; other metadata is kept in any case."""
+    global _preserves
+    before, _preserves = _preserves, enable
+    try:
+        yield
+    finally:
+        _preserves = before
+
+
+def has_preserved_node_meta():
+    """Whether a block of `preserve_node_meta` runs."""
+    return _preserves
+
+
+def preserved_annotation():
+    """What a node made now is annotated with, where metadata is preserved."""
+    return dict(_current) if _preserves else {}
+
+
+@contextmanager
+def kept_annotations(keeps=True):
+    """Calls that a tracer meets in the block keep annotations, or not."""
+    before = _native_compile._keep_annotations(keeps)
+    try:
+        yield
+    finally:
+        _native_compile._keep_annotations(before)
 
 
 def annotate_fn(annotation_dict):

@@ -9,6 +9,7 @@ from torch import _native_aot
 from torch._arguments import unobeyed
 from torch.fx.graph import _PyTreeCodeGen
 from torch.fx.graph_module import GraphModule
+from torch.fx.traceback import has_preserved_node_meta, kept_annotations
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 __all__ = ["make_fx"]
@@ -48,7 +49,8 @@ def _trace(f, args, table, mode, pre_dispatch):
     out = {}
 
     def flat_function(values):
-        leaves, out["spec"] = tree_flatten(f(*tree_unflatten(values, spec)))
+        with kept_annotations(has_preserved_node_meta()):
+            leaves, out["spec"] = tree_flatten(f(*tree_unflatten(values, spec)))
         return leaves
 
     name = type(f).__name__ if isinstance(f, torch.nn.Module) else getattr(f, "__name__", type(f).__name__)
