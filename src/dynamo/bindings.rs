@@ -161,6 +161,12 @@ mod native {
         }
     }
 
+    /// Whether guards of a cache entry pass in the frame that is being captured.
+    #[pyfunction]
+    fn _serves_again(vm: &VirtualMachine) -> bool {
+        call::serves_again(vm)
+    }
+
     /// A module with hooks is called with these: Dynamo asks of each whether it is a constant, and realizes the first that is none.
     #[pyfunction]
     fn _read_first(args: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {

@@ -17,6 +17,7 @@ pub use super::recorder::{break_graph, break_graph_at, capturing, is_called, rec
 use crate::dispatch::{Key, Value, is_excluded, modes};
 use crate::dynamo::bytecode_analysis::decoded::place_of;
 use crate::dynamo::cache::compiled_function::{CompiledFunction, function_of, note_recompiled};
+use crate::dynamo::cache::found_inputs;
 use crate::dynamo::convert_frame::flush;
 use crate::dynamo::guards::manager::Verdict;
 use crate::dynamo::resume_functions::About;
@@ -74,6 +75,17 @@ pub fn note_grad_block(block: usize, before: Option<bool>) {
 pub fn note_side_effect() {
     if let Some(recorder) = recorder() {
         recorder.output().has_side_effect.set(true);
+    }
+}
+
+/// Whether guards of a cache entry pass in the frame that is recorded: for the values that it began with, or, where those are not
+/// known, as far as they need none.
+pub fn serves_again(vm: &VirtualMachine) -> bool {
+    let Some(top) = CALL.with_borrow(Clone::clone).map(|call| call.top()) else { return false };
+    let (place, entries) = (top.at.get(), top.function.cache.borrow().len(top.at.get()));
+    match &*top.about.remembered.borrow() {
+        Some(began) => (0..entries).any(|i| found_inputs::holds(&top.function, place, i, &began.locals, vm)),
+        None => entries > 0 && top.about.verdict.borrow().unserved().is_empty(),
     }
 }
 

@@ -3,6 +3,7 @@
 __dynamo__ = "modules"
 
 import sys
+import weakref
 from collections import OrderedDict
 
 import torch
@@ -77,6 +78,23 @@ def _is_fake(tensor):
     """Whether a tensor is a script's fake tensor."""
     fake = sys.modules.get("torch._subclasses.fake_tensor")
     return fake is not None and isinstance(tensor, fake.FakeTensor)
+
+
+# Modules that were called without hooks while they were captured, by id.
+_bare = weakref.WeakValueDictionary()
+
+
+def _hides_hooks(module):
+    """Whether a module's hooks do not run: Dynamo does not guard on there being none, so that a cache entry made before the first was
+    registered serves on."""
+    if not (module._forward_hooks or module._forward_pre_hooks or module._backward_hooks or module._backward_pre_hooks):
+        if id(module) not in _bare:
+            _bare[id(module)] = module
+        return False
+    if id(module) in _bare and not _has_global_call_hooks() and _native_compile._serves_again():
+        return True
+    _bare.pop(id(module), None)
+    return False
 
 
 class Module(ModuleHooks, ModuleState):
@@ -311,6 +329,8 @@ class Module(ModuleHooks, ModuleState):
         if not _enter_module(self):
             return self._call_impl(*args, **kwargs)
         try:
+            if _hides_hooks(self):
+                return _gives(self.forward(*args, **kwargs))
             if self._is_never_captured or self._backward_hooks or self._backward_pre_hooks:
                 from torch._dynamo.eval_frame import call_outside
 
