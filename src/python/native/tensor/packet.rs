@@ -519,9 +519,18 @@ impl PyOverload {
 
     /// The operator without its overload.
     #[pygetset]
-    fn overloadpacket(zelf: &Py<Self>, vm: &VirtualMachine) -> PyObjectRef {
-        let name = zelf.0.name.rsplit_once('.').map_or(zelf.0.name, |(packet, _)| packet);
-        packet(name, Style::Ops).map_or_else(|| vm.ctx.none(), |p| p.into_pyobject(vm))
+    fn overloadpacket(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
+        // There is one object for it, below `torch.ops`.
+        zelf.0
+            .name
+            .split('.')
+            .take(2)
+            .try_fold(vm.import("torch", 0)?.get_attr("ops", vm)?, |object, name| object.get_attr(&*vm.ctx.new_str(name), vm))
+    }
+
+    #[pygetset(name = "_overloadpacket")]
+    fn own_overloadpacket(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
+        Self::overloadpacket(zelf, vm)
     }
 
     #[pygetset]
