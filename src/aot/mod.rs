@@ -41,6 +41,13 @@ mod tracing;
 pub use compile::{Compiled, compile};
 pub use fake_tensor_updater::update as update_fake_tensors;
 pub use higher_order::flex_math::strides_like as laid_out_like;
+
+/// The names of operators that take functions or operators.
+pub fn higher_order_names() -> Vec<&'static str> {
+    higher_order::register();
+    higher_order::operator::names()
+}
+
 pub use higher_order::hook::{BackwardState, with_backward_state};
 pub use run::{Program, replay_graph, run_graph};
 pub use runtime::saved_dynamic_dims;

@@ -51,6 +51,11 @@ pub fn current_tracer() -> Option<Rc<Tracer>> {
     TRACERS.with_borrow(|t| t.last().cloned())
 }
 
+/// Puts tracers aside; gives those that were at work.
+pub fn replace_tracers(tracers: Vec<Rc<Tracer>>) -> Vec<Rc<Tracer>> {
+    TRACERS.replace(tracers)
+}
+
 /// A tracer begins its work.
 pub(super) fn begin_tracing(tracer: &Rc<Tracer>) {
     TRACERS.with_borrow_mut(|t| t.push(tracer.clone()));
@@ -330,6 +335,14 @@ impl Tracer {
     /// What was said when the node of a number was made: where none of its calls bears it, the first call after it does.
     fn made_with(&self, seq_nr: i64) -> Option<Forward> {
         self.forward.borrow().range(seq_nr..).next().map(|(_, forward)| forward.clone())
+    }
+
+    /// A tensor is what another is the trace of.
+    pub(super) fn stands_for(&self, value: &Tensor, traced: &Tensor) {
+        let node = self.nodes.borrow().get(&traced.id()).copied();
+        if let Some(node) = node {
+            self.nodes.borrow_mut().insert(value.id(), node);
+        }
     }
 
     /// An autograd node is made by the call under way, whatever that calls inside.

@@ -110,6 +110,28 @@ mod native {
         eval_frame::call(&state, fullgraph, &function, name.to_string_lossy().into_owned(), namer, args, vm)
     }
 
+    /// Whether a tracer meets what is called now: operators that take functions are captured for it.
+    #[pyfunction]
+    fn _is_in_trace(vm: &VirtualMachine) -> bool {
+        eval_frame::within_trace::is_traced(vm)
+    }
+
+    /// `_call_within_trace(state, function, name, namer, args)`: captures what a function calls for the tracer at work.
+    #[pyfunction]
+    fn _call_within_trace(
+        state: PyObjectRef,
+        function: PyObjectRef,
+        name: PyStrRef,
+        namer: PyObjectRef,
+        args: rustpython_vm::builtins::PyTupleRef,
+        kwargs: rustpython_vm::builtins::PyDictRef,
+        vm: &VirtualMachine,
+    ) -> PyResult {
+        let state = state.downcast_ref::<PyState>().ok_or_else(|| vm.new_type_error("expected a CompiledState"))?.0.clone();
+        let args = func_args(&args, &kwargs);
+        eval_frame::within_trace::call(&state, &function, name.to_string_lossy().into_owned(), namer, args, vm)
+    }
+
     /// `_call_overridable(public, implementation, args, kwargs)`
     #[pyfunction]
     fn _call_overridable(

@@ -13,7 +13,7 @@ use super::cache::compiled_function::{
 };
 use super::cache::found_inputs;
 use super::eval_frame::call::{called_from, is_whole};
-use super::eval_frame::replay;
+use super::eval_frame::{replay, within_trace};
 use super::guards::{explain, last_call};
 use super::resume_functions::About;
 use super::settings::switch;
@@ -78,9 +78,10 @@ fn run(
     // The graph runs in the mode it began in; its own changes of mode are recorded in it.
     let before = crate::dispatch::modes();
     crate::dispatch::set_modes(crate::dispatch::Modes { grad: captured.grad, autocast: captured.autocast, ..before });
-    let outcome = with_backward_state(state, || match compiles {
-        true => run_compiled(function, captured, place, about),
-        false => run_uncompiled(function, place, &captured),
+    let outcome = with_backward_state(state, || match within_trace::gone_through(|| run_as_it_is(&captured)) {
+        Some(outputs) => outputs,
+        None if compiles => run_compiled(function, captured, place, about),
+        None => run_uncompiled(function, place, &captured),
     });
     env.settle();
     crate::dispatch::set_modes(before);

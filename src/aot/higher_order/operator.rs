@@ -3,7 +3,8 @@
 //! Each says what a call in a graph comes to; the interpreter asks here, and knows none of them. A body runs through the whole dispatch
 //! stack, so that what traces below records its operators in place of the call, unless the operator says how it is traced itself.
 
-use crate::dispatch::{OpEntry, Value, fill_args, lookup, modes};
+use crate::aot::trace::{current_tracer, replace_tracers};
+use crate::dispatch::{Exclude, Key, Modes, OpEntry, Value, fill_args, lookup, modes, set_modes};
 use crate::error::{Error, Result};
 use crate::graph::{Arg, Graph};
 use std::sync::OnceLock;
@@ -66,14 +67,41 @@ pub fn register(operators: impl FnOnce() -> Vec<&'static HigherOrderOperator>) {
     TABLE.get_or_init(operators);
 }
 
+/// The names of all.
+pub fn names() -> Vec<&'static str> {
+    TABLE.get().into_iter().flatten().map(|operator| operator.name).collect()
+}
+
 /// Runs or traces a call.
 pub fn call(call: &HigherOrderCall) -> Result<Value> {
     let known = TABLE.get().and_then(|table| table.iter().find(|operator| operator.name == call.name));
     let operator = known.ok_or_else(|| unsupported(call.name))?;
     match operator.trace {
         Some(trace) if modes().fake => trace(call),
+        Some(trace) if current_tracer().is_some() => trace_on_values(call, trace, operator.run),
         _ => (operator.run)(call),
     }
+}
+
+/// Traces a call that is run as well: what it computes stands for what was traced.
+fn trace_on_values(call: &HigherOrderCall, trace: Implementation, run: Implementation) -> Result<Value> {
+    let before = set_modes(Modes { fake: true, ..modes() });
+    let traced = trace(call);
+    set_modes(Modes { fake: before.fake, ..modes() });
+    let (mut fakes, mut values) = (Vec::new(), Vec::new());
+    traced?.for_each_tensor(&mut |t| fakes.push(t.clone()));
+    let result = {
+        let _unseen = Exclude::also(Key::Trace);
+        let tracers = replace_tracers(Vec::new());
+        let result = run(call);
+        replace_tracers(tracers);
+        result?
+    };
+    result.for_each_tensor(&mut |t| values.push(t.clone()));
+    if let Some(tracer) = current_tracer() {
+        fakes.iter().zip(&values).for_each(|(fake, value)| tracer.stands_for(value, fake));
+    }
+    Ok(result)
 }
 
 fn unsupported(name: &str) -> Error {

@@ -5,10 +5,12 @@ use crate::aot::functional_tensor::{unwrap, wrap};
 use crate::aot::functionalize::FunctionalizeLayer;
 use crate::aot::interpret::run;
 use crate::aot::like::made_like;
+use crate::aot::make_fx::{self, make_fx};
+use crate::aot::schemas::Provider;
 use crate::aot::trace::{Piece, Tracer, current_tracer};
 use crate::aot::tracing::Tracing;
 use crate::autograd::{BackwardOptions, Edge, Node, gradient_edge, meta, run_backward};
-use crate::dispatch::{Modes, Value, modes, set_modes};
+use crate::dispatch::{Exclude, Key, Modes, Value, has_layer, modes, set_modes};
 use crate::error::{Error, Result};
 use crate::graph::{Arg, Graph};
 use crate::tensor::{Layout, Tensor, TensorSpec};
@@ -51,9 +53,29 @@ pub(super) fn calls_of(f: &dyn Fn(&[Value]) -> Result<Vec<Value>>, like: &[Value
     tracer.finish(&outputs)
 }
 
+/// The same, recorded where they are called: nothing is functionalized.
+fn calls_as_made(f: &dyn Fn(&[Value]) -> Result<Vec<Value>>, like: &[Value], provider: Provider) -> Result<Graph> {
+    let names: Vec<String> = (0..like.len()).map(|i| format!("arg{i}_1")).collect();
+    let mut fake = |t: &Tensor| Tensor::fake(&t.spec());
+    let inputs = like.iter().map(|v| v.map_tensors(&mut fake)).collect::<Result<Vec<_>>>()?;
+    require_grad(&inputs, like)?;
+    make_fx(
+        f,
+        &names,
+        &inputs,
+        make_fx::Tracing { class_name: "<lambda>".to_owned(), real: false, decompose: None, pre_dispatch: Some((provider, None)) },
+    )
+}
+
 /// The calls of a body on inputs that look like these.
 pub(super) fn forward_of(body: &Graph, like: &[Value]) -> Result<Graph> {
-    let mut graph = calls_of(&|inputs| run(body, &mut inputs.to_vec(), true), like)?;
+    let call = |inputs: &[Value]| run(body, &mut inputs.to_vec(), true);
+    let provider = current_tracer().and_then(|tracer| tracer.sees_script.get());
+    let mut graph = match provider {
+        // A program is exported with the calls as they are made.
+        Some(provider) => calls_as_made(&call, like, provider)?,
+        None => calls_of(&call, like)?,
+    };
     // It returns what the body returns, in a tuple, in a list or in neither.
     let returned = body.output().and_then(|o| o.args.first());
     match returned {
@@ -75,6 +97,8 @@ pub(super) fn returns(graph: &mut Graph, container: impl FnOnce(Vec<Arg>) -> Arg
 /// graph before the call gets its own number.
 pub(super) fn count_calls(body: &Graph, operands: &[Value]) -> Result<()> {
     let tracer = Tracer::new("<lambda>");
+    // Where a program is exported, its tracer would see them as calls of its own.
+    let _capture = Exclude::capture_too();
     let mut inputs = inputs_like(&tracer, "arg", operands)?;
     require_grad(&inputs, operands)?;
     let _tracing = Tracing::start(&tracer);
@@ -264,6 +288,9 @@ pub(super) fn record(op: &str, pieces: Vec<Piece>, results: &[Option<TensorSpec>
 pub(super) fn record_values(op: &str, pieces: Vec<Piece>, inner: Vec<Value>) -> Result<Vec<Value>> {
     if let Some(tracer) = current_tracer() {
         tracer.record_higher_order(op, pieces.into_iter().map(unwrapped).collect::<Result<_>>()?, &inner)?;
+    }
+    if !has_layer(Key::Functionalize) {
+        return Ok(inner);
     }
     inner.iter().map(|v| v.map_tensors(&mut wrap)).collect()
 }

@@ -40,11 +40,19 @@ thread_local! {
 
 /// Does something that the call that is recorded has nothing to do with: a compiled function that it calls is recorded by itself.
 pub fn outside<R>(f: impl FnOnce() -> R) -> R {
+    without_call(|| {
+        let layers = crate::dispatch::take_layers(Key::Capture);
+        let _seen = crate::dispatch::Exclude::lift(Key::Capture);
+        let result = f();
+        layers.into_iter().for_each(crate::dispatch::push_layer);
+        result
+    })
+}
+
+/// The same, and layers see what they saw.
+pub(super) fn without_call<R>(f: impl FnOnce() -> R) -> R {
     let around = (RECORDER.take(), CALL.take(), BODY.take());
-    let layers = crate::dispatch::take_layers(Key::Capture);
-    let _seen = crate::dispatch::Exclude::lift(Key::Capture);
     let result = f();
-    layers.into_iter().for_each(crate::dispatch::push_layer);
     RECORDER.set(around.0);
     CALL.set(around.1);
     BODY.set(around.2);

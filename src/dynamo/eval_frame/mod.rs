@@ -7,6 +7,7 @@ pub(super) mod recorder;
 pub mod replay;
 pub(super) mod resumption;
 pub(super) mod skipped;
+pub mod within_trace;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -35,6 +36,7 @@ use call::{Around, Call, capturing, current};
 pub fn reset() {
     TAPE.set(None);
     call::reset();
+    within_trace::reset();
     compiled_function::reset();
 }
 

@@ -299,6 +299,12 @@ mod native {
         vm.ctx.new_list(names.into_iter().map(|name| vm.ctx.new_str(name).into()).collect()).into()
     }
 
+    /// The names of operators that take functions or operators.
+    #[pyfunction]
+    fn _higher_order_names(vm: &VirtualMachine) -> PyObjectRef {
+        vm.ctx.new_list(aot::higher_order_names().into_iter().map(|name| vm.ctx.new_str(name).into()).collect()).into()
+    }
+
     /// `_aot_export(flat_function, inputs, "inference" | "joint" | "loss", table)`: the graph, operators taken apart by the table; of
     /// each input whether it is mutated; of each output what it aliases, whether it requires grad, and its sizes.
     #[pyfunction]

@@ -44,6 +44,38 @@ def _assert_scalar(condition, message):
 _READERS["_assert_scalar"] = _reader("_assert_scalar", "default", _assert_scalar)
 
 
+class HigherOrderOperator:
+    """An operator that takes functions, as graphs name it."""
+
+    namespace = "higher_order"
+    __module__ = "torch.ops.higher_order"
+
+    def __init__(self, name):
+        self.__name__ = self._name = name
+
+    def name(self):
+        """Its name below `torch.ops.higher_order`."""
+        return self._name
+
+    def __repr__(self):
+        return self._name
+
+    def __call__(self, *args, **kwargs):
+        from torch._higher_order_ops._calls import CALLS
+
+        if self._name not in CALLS:
+            raise NotImplementedError(f"calling torch.ops.higher_order.{self._name} from Python is not available in the playground")
+        return CALLS[self._name](*args, **kwargs)
+
+
+_HIGHER_ORDER = {}
+
+
+def higher_order(name):
+    """The one operator of a name."""
+    return _HIGHER_ORDER.setdefault(name, HigherOrderOperator(name))
+
+
 class _OpNamespace:
     def __init__(self, name):
         self.__dict__["_name"] = name
@@ -54,6 +86,10 @@ class _OpNamespace:
             found = _READERS.get(name)
         if found is None and self._name == "higher_order" and name == "wrap_with_set_grad_enabled":
             from torch.export._grad_mode import wrap_with_set_grad_enabled as found
+        if found is None and self._name == "higher_order":
+            from torch import _native_aot
+
+            found = higher_order(name) if name in _native_aot._higher_order_names() else None
         if found is None:
             raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{name}'")
         self.__dict__[name] = found

@@ -282,6 +282,12 @@ class _Call:
             return _native_compile._call_compiled(self.state, self.fullgraph, self.fn, name, names, args, kwargs)
 
 
+def captured_for_trace(fn, *args, **kwargs):
+    """Calls a function that a tracer meets: its calls are captured as one graph, which the tracer goes through."""
+    names = _Names(fn, None, args, kwargs)
+    return _native_compile._call_within_trace(_state(fn, "eager", None), fn, fn.__name__, names, args, kwargs)
+
+
 class _Names:
     """Names tensors by where they are found: `L_x_` and `L['x']`, `L_self_modules_0_parameters_weight_`, `G_table_`."""
 

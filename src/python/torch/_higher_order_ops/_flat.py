@@ -5,6 +5,13 @@ from torch import _native_compile
 from torch.utils._pytree import tree_flatten
 
 
+def traced(operator, *args, **kwargs):
+    """A call of an operator that a tracer meets, captured for it."""
+    from torch._dynamo.eval_frame import captured_for_trace
+
+    return captured_for_trace(operator, *args, **kwargs)
+
+
 class Flat:
     """A function of leaves that an operator takes. It keeps the containers that it gave last, and whether there were any."""
 

@@ -2,7 +2,7 @@
 
 import torch
 from torch import _native_compile
-from torch._higher_order_ops._flat import Flat, checked, uncaptured
+from torch._higher_order_ops._flat import Flat, checked, traced, uncaptured
 from torch.utils._pytree import tree_flatten
 
 
@@ -21,6 +21,8 @@ def cond(pred, true_fn, false_fn, operands=()):
             "Expect operands to be a tuple of possibly nested dict/list/tuple that only "
             f"consists of tensor leaves, but got {operands}."
         )
+    if _native_compile._is_in_trace():
+        return traced(cond, pred, true_fn, false_fn, operands)
     if not _native_compile._is_capturing():
         return checked("torch.cond", true_fn if pred else false_fn, operands)
     leaves, spec = tree_flatten(tuple(operands))

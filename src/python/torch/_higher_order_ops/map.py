@@ -2,12 +2,14 @@
 
 import torch
 from torch import _native_compile
-from torch._higher_order_ops._flat import Flat, in_rows
+from torch._higher_order_ops._flat import Flat, in_rows, traced
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 
 def map(f, xs, *args):
     """The results of `f(row, *args)` for the rows of `xs`, in rows; under `torch.compile` the function is captured once."""
+    if _native_compile._is_in_trace():
+        return traced(map, f, xs, *args)
     rows, rows_spec = tree_flatten(xs)
     others, others_spec = tree_flatten(args)
     if not all(isinstance(t, torch.Tensor) for t in rows):

@@ -2,7 +2,7 @@
 
 import torch
 from torch import _native_compile
-from torch._higher_order_ops._flat import Flat, in_rows
+from torch._higher_order_ops._flat import Flat, in_rows, traced
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 
@@ -17,6 +17,8 @@ def scan(combine_fn, init, xs, *, dim=0, reverse=False):
         if not isinstance(leaf, torch.Tensor) or leaf.ndim is None:
             raise RuntimeError(f"All init leaves must be a Tensor but got {leaf}")
     _check(combine_fn, first, rows, dim, reverse)
+    if _native_compile._is_in_trace():
+        return traced(scan, combine_fn, init, xs, dim=dim, reverse=reverse)
     dim %= rows[0].ndim
     if dim != 0:
         rows = [torch.movedim(t, dim, 0) for t in rows]

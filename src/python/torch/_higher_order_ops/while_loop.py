@@ -2,7 +2,7 @@
 
 import torch
 from torch import _native_compile
-from torch._higher_order_ops._flat import Flat, wants_grad
+from torch._higher_order_ops._flat import Flat, traced, wants_grad
 from torch.utils._pytree import tree_flatten, tree_map
 
 
@@ -19,6 +19,8 @@ def while_loop(cond_fn, body_fn, carried_inputs):
             "Expect carried_inputs to be a tuple of possibly nested dict/list/tuple that only"
             f"consists of tensor or int leaves, but got {carried_inputs}."
         )
+    if _native_compile._is_in_trace():
+        return traced(while_loop, cond_fn, body_fn, carried_inputs)
     if _native_compile._is_capturing() and wants_grad(leaves):
         _native_compile._leave_loop()
         if not _native_compile._is_capturing():

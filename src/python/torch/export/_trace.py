@@ -216,7 +216,8 @@ def ordered(native, inputs, mutated, written=()):
     """The graph with inputs and values named as PyTorch names them, the modules it calls, and what inputs and outputs are. `mutated`
     says of every input whether the graph gives its new value, ahead of the results. `written` are the buffers that were assigned to:
     the last calls write to them."""
-    graph, _ = python_graph(native)
+    graph, parts = python_graph(native)
+    bodies = {name: part for name, part in parts.items() if isinstance(part, torch.nn.Module)}
     placeholders = graph.find_nodes(op="placeholder")
     if mutated:
         for node in last_calls(graph, torch.ops.aten.copy.default, written):
@@ -248,11 +249,31 @@ def ordered(native, inputs, mutated, written=()):
     _check_unknown(graph, inputs)
     _Names(graph, specs, inputs).rename()
     name_inputs(graph, regions)
+    _name_inputs_of_bodies(graph, bodies)
     graph.output_node().args = (tuple(outputs),)
     written = [i for i, is_mutated in enumerate(mutated) if is_mutated]
     output_specs = [_mutation(outputs[at], i, inputs, specs) for at, i in enumerate(written)]
     output_specs += [_output(value) for value in outputs[len(written) :]]
-    return graph, regions, ExportGraphSignature(specs, output_specs)
+    return graph, {**regions, **bodies}, ExportGraphSignature(specs, output_specs)
+
+
+def _name_inputs_of_bodies(graph, bodies):
+    """Gives the inputs of graphs that operators take the names of what they are given."""
+    for call in graph.nodes:
+        if not isinstance(call.target, torch._ops.HigherOrderOperator):
+            continue
+        flat = [arg for args in call.args for arg in (args if isinstance(args, (list, tuple)) else [args])]
+        parts = [arg.target for arg in flat if getattr(arg, "op", "") == "get_attr" and arg.target in bodies]
+        given = [arg.name for args in call.args if isinstance(args, (list, tuple)) for arg in args]
+        for name in parts:
+            body, used = bodies[name], set()
+            for node, wanted in zip(body.graph.find_nodes(op="placeholder"), given):
+                count = next(i for i in range(len(given) + 1) if (f"{wanted}_{i}" if i else wanted) not in used)
+                node.name = node.target = f"{wanted}_{count}" if count else wanted
+                used.add(node.name)
+            body.recompile()
+            inner = {name: child for name, child in body.named_children() if hasattr(child, "graph")}
+            _name_inputs_of_bodies(body.graph, inner)
 
 
 def _lifted_specs(nodes, inputs):

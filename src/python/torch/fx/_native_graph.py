@@ -5,6 +5,7 @@ import math
 import operator
 
 import torch
+from torch._ops import HigherOrderOperator, higher_order
 from torch.fx.graph import Graph
 
 _OPERATORS = {"+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow", "@": "matmul"}
@@ -43,20 +44,6 @@ def _operator(symbol):
     return next(getattr(root, name) for root in (operator, math, builtins, torch) if hasattr(root, name))
 
 
-class _HigherOrder:
-    """A higher-order operator as a target: it is called natively."""
-
-    def __init__(self, name):
-        self.__name__ = name
-        self.__module__ = "torch.ops.higher_order"
-
-    def __repr__(self):
-        return self.__name__
-
-    def __call__(self, *args, **kwargs):
-        raise NotImplementedError(f"calling torch.ops.higher_order.{self.__name__} from Python is not available in the playground")
-
-
 def python_graph(native, functions=()):
     """The graph, and the constants and subgraphs it names. `functions`: what stands behind names that are no paths."""
     from torch.fx.graph_module import of_native
@@ -68,7 +55,7 @@ def python_graph(native, functions=()):
     def named(path):
         return functions[path] if path in functions else _named(path)
 
-    found = {"function": named, "operator": _operator, "higher_order": _HigherOrder}
+    found = {"function": named, "operator": _operator, "higher_order": higher_order}
 
     def make(op, name, kind, target, args, kwargs, type_name, meta):
         if kind in found:
@@ -109,7 +96,7 @@ def _kind(node):
         return "object", target
     if isinstance(target, torch._ops.OpOverloadPacket):
         return "object", target.default
-    if isinstance(target, _HigherOrder):
+    if isinstance(target, HigherOrderOperator):
         return "higher_order", target.__name__
     if target is operator.getitem:
         return "getitem", ""

@@ -27,7 +27,7 @@ def _with_names_of_constants(graph, constants):
     """Gives parameters the names that PyTorch gives them, apart from those of other constants; constants by their new names."""
     counts, renamed, placed = {"param": 0, "tensor": 0}, {}, {}
     for node in graph.nodes:
-        if node.op != "get_attr" or node.target not in constants:
+        if node.op != "get_attr" or isinstance(constants.get(node.target), (torch.nn.Module, type(None))):
             continue
         if node.target not in renamed:
             value = constants[node.target]
