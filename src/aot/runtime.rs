@@ -292,6 +292,7 @@ fn same_view(a: &Tensor, b: &Tensor) -> bool {
     let (x, y) = (a.geometry(), b.geometry());
     a.storage().same(&b.storage())
         && a.dtype() == b.dtype()
+        && a.math_bits() == b.math_bits()
         && x.sizes.len() == y.sizes.len()
         && x.offset.hint() == y.offset.hint()
         && x.sizes.iter().zip(&y.sizes).all(|(p, q)| p.hint() == q.hint())

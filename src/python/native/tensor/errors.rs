@@ -61,8 +61,11 @@ pub fn raised(exception: PyBaseExceptionRef) -> Error {
         first.and_then(|o| Some(o.downcast_ref::<PyStr>()?.to_string_lossy().into_owned()))
     });
     let message = said.unwrap_or_else(|| "an exception of the script".to_owned());
-    let is_data_dependent = &*exception.class().name() == "DataDependentOutputException";
-    let kind = if is_data_dependent { ErrorKind::DataDependent } else { ErrorKind::Runtime };
+    let kind = match &*exception.class().name() {
+        "DataDependentOutputException" => ErrorKind::DataDependent,
+        "DynamicOutputShapeException" => ErrorKind::DynamicOutputShape,
+        _ => ErrorKind::Runtime,
+    };
     Error { kind, message, foreign: Some(Rc::new(exception)) }
 }
 
