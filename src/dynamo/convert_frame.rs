@@ -69,7 +69,6 @@ fn run(
     let state = captured.backward_state.take();
     let env = captured.env.clone();
     let fake_tensors: Vec<Tensor> = captured.touched.iter().map(|i| i.fake_tensor.clone()).collect();
-    let mut known: Vec<Tensor> = captured.inputs.iter().map(|i| i.real.clone()).collect();
     if !crate::dynamo::output_graph::captured_graph::computes(&captured.graph) {
         env.settle();
         return Ok(false);
@@ -90,12 +89,7 @@ fn run(
             // What was stored back is the caller's tensor itself.
             Value::Tensor(fake) if fake_tensors.iter().any(|t| t.is(fake)) => {}
             Value::Tensor(fake) => {
-                let mut real = value.into_tensor()?;
-                // A pass may have found that it is an input, or another output: Python has an object for that already.
-                if known.iter().any(|t| t.is(&real)) {
-                    real = real.handle();
-                }
-                known.push(real.clone());
+                let real = value.into_tensor()?;
                 replace_payload(fake, &real);
                 recorder.arrive(fake, &real);
             }
