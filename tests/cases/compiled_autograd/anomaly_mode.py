@@ -1,4 +1,4 @@
-# A graph that is captured in anomaly mode is looked at after each call: no gradient that it gives holds a NaN.
+# A graph that is captured in anomaly mode is checked after each call: no gradient that it gives holds a NaN.
 import torch
 from torch._dynamo import compiled_autograd
 
@@ -29,7 +29,7 @@ def grad(values):
 
 good, bad = torch.tensor([1.0, 2.0, 3.0]), torch.tensor([1.0, -2.0, 3.0])
 with compiled_autograd._enable(torch.compile(backend="eager")):
-    attempt("not looked at", lambda: backward(bad))
+    attempt("not checked", lambda: backward(bad))
     with torch.autograd.set_detect_anomaly(True):
         attempt("kept graph", lambda: backward(bad))
         attempt("first call", lambda: grad(good))

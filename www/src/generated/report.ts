@@ -633,7 +633,7 @@ export type Decision = {
  */
 name: string,
 /**
- * `saved`, `recomputed` or `not needed`.
+ * `saved`, `recomputed`, `backward only` (only the backward computes it) or `not needed`.
  */
 fate: string,
 /**

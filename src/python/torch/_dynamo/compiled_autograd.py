@@ -155,7 +155,7 @@ def _capture(tape, accumulate_grad):
 
 
 class _NanCheck:
-    """What a graph that was captured in anomaly mode gives is looked at: no gradient holds a NaN."""
+    """What a graph that was captured in anomaly mode gives is checked: no gradient holds a NaN."""
 
     def __init__(self, graph, accumulate_grad):
         *nodes, output = graph.graph.nodes
