@@ -92,6 +92,11 @@ mod native {
         compiled_function::forget();
     }
 
+    fn compiled_state(state: &PyObjectRef, vm: &VirtualMachine) -> PyResult<Rc<CompiledFunction>> {
+        let state = state.downcast_ref::<PyState>().ok_or_else(|| vm.new_type_error("expected a CompiledState"))?;
+        Ok(state.0.clone())
+    }
+
     /// `_call_compiled(state, fullgraph, function, name, namer, args, kwargs)`
     #[pyfunction]
     #[allow(clippy::too_many_arguments, reason = "Python's side gives them one by one")]
@@ -105,7 +110,7 @@ mod native {
         kwargs: rustpython_vm::builtins::PyDictRef,
         vm: &VirtualMachine,
     ) -> PyResult {
-        let state = state.downcast_ref::<PyState>().ok_or_else(|| vm.new_type_error("expected a CompiledState"))?.0.clone();
+        let state = compiled_state(&state, vm)?;
         let args = func_args(&args, &kwargs);
         eval_frame::call(&state, fullgraph, &function, name.to_string_lossy().into_owned(), namer, args, vm)
     }
@@ -127,7 +132,7 @@ mod native {
         kwargs: rustpython_vm::builtins::PyDictRef,
         vm: &VirtualMachine,
     ) -> PyResult {
-        let state = state.downcast_ref::<PyState>().ok_or_else(|| vm.new_type_error("expected a CompiledState"))?.0.clone();
+        let state = compiled_state(&state, vm)?;
         let args = func_args(&args, &kwargs);
         eval_frame::within_trace::call(&state, &function, name.to_string_lossy().into_owned(), namer, args, vm)
     }

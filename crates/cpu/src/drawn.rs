@@ -6,6 +6,7 @@ use report::bundle::{BackwardBundle, Bundle, Drawn, Expected, Named, PartResult,
 use serde_bytes::ByteBuf;
 use std::borrow::Cow;
 use tensor::Dtype;
+use tensor::random::Generator;
 
 /// Whether values of a dtype can be drawn: those of integers may be indices.
 pub fn is_drawable(dtype: Dtype) -> bool {
@@ -51,10 +52,10 @@ fn fill(tensor: &mut TensorData, drawn: &Drawn, seed: u64) -> Result<()> {
     let last: u64 = tensor.shape.iter().zip(&tensor.stride).map(|(size, stride)| size.saturating_sub(1).saturating_mul(*stride)).sum();
     let count = if is_empty { 0 } else { usize::try_from(last.saturating_add(1)).map_err(|_| Error::value("too many elements"))? };
     tensor::check_room(count as u64, dtype.itemsize())?;
-    let mut normal = Normal { state: 0x9e37_79b9_7f4a_7c15 ^ seed.wrapping_mul(0xbf58_476d_1ce4_e5b9), spare: None };
+    let generator = Generator::new(seed);
     let mut bytes = Vec::with_capacity(count * dtype.itemsize());
     for _ in 0..count {
-        let value = drawn.mean + drawn.deviation * normal.next();
+        let value = drawn.mean + drawn.deviation * generator.normal64();
         write(dtype, if drawn.is_positive { value.abs() } else { value }, &mut bytes);
     }
     tensor.bytes = ByteBuf::from(bytes);
@@ -68,30 +69,5 @@ fn write(dtype: Dtype, value: f64, bytes: &mut Vec<u8>) {
         Dtype::BFloat16 => bytes.extend(half::bf16::from_f64(value).to_le_bytes()),
         Dtype::Float64 => bytes.extend(value.to_le_bytes()),
         _ => bytes.extend((value as f32).to_le_bytes()),
-    }
-}
-
-/// Normal numbers, two at a time (Box and Muller's way) from a counter that is mixed.
-struct Normal {
-    state: u64,
-    spare: Option<f64>,
-}
-
-impl Normal {
-    fn uniform(&mut self) -> f64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.state;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    fn next(&mut self) -> f64 {
-        if let Some(spare) = self.spare.take() {
-            return spare;
-        }
-        let (radius, angle) = ((-2.0 * (1.0 - self.uniform()).ln()).sqrt(), std::f64::consts::TAU * self.uniform());
-        self.spare = Some(radius * angle.sin());
-        radius * angle.cos()
     }
 }

@@ -26,7 +26,7 @@ use crate::dynamo::symbolic_convert::Resumed;
 use crate::dynamo::symbolic_convert::translator::{Activation, Session};
 use crate::dynamo::variables::closures;
 use crate::dynamo::{Recorder, Unsupported};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::python::native::tensor::{raised, wrap};
 use crate::python::span::{FrameMark, Standing, codes_above, frame_mark, frames_above, span_below};
 use crate::report::Span;
@@ -441,6 +441,16 @@ impl Waiting {
         let before = (session.skipped.replace(true), session.waits_above.replace(above));
         call.go_on(&recorder);
         Some(Waiting { call, recorder, session, before })
+    }
+
+    /// Makes a call while the function that is recorded waits, if one is. What the call raised comes before what ending it did.
+    pub fn during<R, E>(call: impl FnOnce() -> std::result::Result<R, E>, raised: impl FnOnce(Error) -> E) -> std::result::Result<R, E> {
+        let waiting = Waiting::begin(0);
+        let result = call();
+        let ended = waiting.map_or(Ok(()), Waiting::end);
+        let result = result?;
+        ended.map_err(raised)?;
+        Ok(result)
     }
 
     /// The block is over: so are the functions that were called in it.

@@ -185,12 +185,10 @@ fn call(cls: &PyObjectRef, args: Vec<PyObjectRef>, recorder: Option<Rc<Recorder>
     }
     if way == Way::Left {
         let before = set_modes(Modes { grad: false, ..modes() });
-        let waiting = Waiting::begin(0);
-        let result = vm.call_method(&context, "_run_forward", (vm.ctx.new_tuple(args.clone()),));
-        let ended = waiting.map_or(Ok(()), Waiting::end);
+        let forward = || vm.call_method(&context, "_run_forward", (vm.ctx.new_tuple(args.clone()),));
+        let result = Waiting::during(forward, |e| raise(e, vm));
         set_modes(Modes { grad: before.grad, ..modes() });
         early = Some(result?);
-        ended.map_err(|e| raise(e, vm))?;
     }
     let inputs: Vec<Option<Tensor>> = if early.is_some() { args.iter().map(|o| to_tensor(o)).collect() } else { inputs };
     let _eager = (way != Way::InLevel).then(crate::dispatch::Exclude::capture_too);

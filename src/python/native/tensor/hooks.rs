@@ -86,10 +86,7 @@ pub fn call_from_engine(function: &PyObjectRef, args: impl IntoFuncArgs, vm: &Vi
         return function.call(args, vm).map_err(raised);
     };
     let _as_called = before.enter();
-    let waiting = Waiting::begin(0);
-    let result = function.call(args, vm).map_err(raised);
-    waiting.map_or(Ok(()), Waiting::end)?;
-    result
+    Waiting::during(|| function.call(args, vm).map_err(raised), |e| e)
 }
 
 fn with_vm<R>(f: impl FnOnce(&VirtualMachine) -> Result<R>) -> Result<R> {
