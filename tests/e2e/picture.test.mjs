@@ -209,7 +209,9 @@ describe("the table of a graph", () => {
     const row = (name) => page.locator(".graph-row").filter({ has: page.getByRole("gridcell", { name, exact: true }) });
     await row("relu").first().waitFor();
     const cells = await row("relu").first().getByRole("gridcell").allInnerTexts();
-    assert.deepEqual(cells, ["call_function", "relu", "aten.relu.default", "(addmm,)", "{}", "float32 [3, 8]", "96 B", "13", "forward", ""]);
+    assert.deepEqual(cells, ["call_function", "relu", "aten.relu.default", "(addmm,)", "{}", "float32 [3, 8]", "96 B", "13", "forward", "", ""]);
+    const primal = await row("primals_1").first().getByRole("gridcell").allInnerTexts();
+    assert.deepEqual(primal, ["placeholder", "primals_1", "primals_1", "()", "{}", "float32 [1]", "4 B", "", "forward", "self.calls", ""]);
     await page.getByRole("button", { name: "bytes" }).click();
     await page.getByRole("button", { name: "bytes" }).click();
     await page.locator('[role=columnheader][aria-sort="descending"]').waitFor();
