@@ -6,6 +6,8 @@ import io
 import posixpath
 from errno import EEXIST, EISDIR, ENOENT, ENOSPC, ENOTDIR, ENOTEMPTY
 
+# In a browser `OSError` finds no class by a number.
+CLASSES = {ENOENT: FileNotFoundError, EEXIST: FileExistsError, ENOTDIR: NotADirectoryError, EISDIR: IsADirectoryError}
 MESSAGES = {
     ENOENT: "No such file or directory",
     EEXIST: "File exists",
@@ -44,7 +46,7 @@ def forget():
 
 
 def error(code, path):
-    return OSError(code, MESSAGES[code], path)
+    return CLASSES.get(code, OSError)(code, MESSAGES[code], path)
 
 
 def _names(path):
