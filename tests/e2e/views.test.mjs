@@ -96,7 +96,7 @@ with compiled_autograd._enable(torch.compile(backend="aot_eager")):
     const rows = page.getByRole("region", { name: "Inputs of the tape" }).locator("tbody tr");
     await shows(rows.filter({ hasText: "MulBackward0" }).first(), /getitem_1MulBackward0\d+9the node, in eager mode/);
     const ofForward = rows.filter({ hasText: "CompiledFunctionBackward0" }).first();
-    await shows(ofForward, /of the forward of f \(graph 0\)/);
+    await shows(ofForward, /of the forward of f \[0\/0\] \(graph 0\)/);
     await ofForward.getByRole("button", { name: "detach_1" }).click();
     await shows(page.locator(".graph-text[data-stage=forward]"), "torch.ops.aten.tanh.default");
   });
@@ -130,10 +130,10 @@ with compiled_autograd._enable(torch.compile(backend="aot_eager")):
     const page = await pages.open();
     const dialog = await openExports(page, "Backward");
     for (const [format, file, expected] of [
-      ["Python", "f_backward.py", /^"""The backward graph of f.*class GraphModule\(torch\.nn\.Module\):.*aten\.cos\.default/s],
+      ["Python", "f_0_0_backward.py", /^"""The backward graph of f \[0\/0\].*class GraphModule\(torch\.nn\.Module\):.*aten\.cos\.default/s],
       ["PyTorch’s log", "graphs.log", /===== Joint graph 0 =====.*===== Backward graph 0 =====/s],
-      ["Graphviz", "f_backward.dot", /^digraph \{/],
-      ["Table", "f_backward.txt", /^opcode +name/],
+      ["Graphviz", "f_0_0_backward.dot", /^digraph \{/],
+      ["Table", "f_0_0_backward.txt", /^opcode +name/],
       ["Report", "report.json", /^\{"version":1,"pytorch":"2\.15/],
     ]) {
       assert.match((await downloaded(page, dialog, format, file)).toString("utf8"), expected, format);
@@ -151,8 +151,8 @@ with compiled_autograd._enable(torch.compile(backend="aot_eager")):
   it("are exported as pictures, with every node, line for line the same", async () => {
     const page = await pages.open();
     const dialog = await openExports(page, "Backward");
-    const svg = await downloaded(page, dialog, "SVG", "f_backward.svg");
-    const png = await downloaded(page, dialog, "PNG", "f_backward.png");
+    const svg = await downloaded(page, dialog, "SVG", "f_0_0_backward.svg");
+    const png = await downloaded(page, dialog, "PNG", "f_0_0_backward.png");
     // Read where no policy forbids it.
     const blank = await page.context().newPage();
     const drawing = await blank.evaluate((text) => {
@@ -161,7 +161,7 @@ with compiled_autograd._enable(torch.compile(backend="aot_eager")):
       return { name: root.localName, size: [root.getAttribute("width"), root.getAttribute("height")].map(Number), texts, title: root.querySelector("title")?.textContent };
     }, svg.toString("utf8"));
     assert.equal(drawing.name, "svg");
-    assert.equal(drawing.title, "Backward graph of f");
+    assert.equal(drawing.title, "Backward graph of f [0/0]");
     for (const node of ["primals_1", "sin", "mul", "sum_1", "tangents_1", "expand", "mul_1", "cos", "mul_2", "grad of primals_1"]) {
       assert.ok(drawing.texts.includes(node), `${node} in ${drawing.texts}`);
     }

@@ -152,6 +152,6 @@ function asDataUrl(blob: Blob): Promise<string> {
 }
 
 function fileName({ graph, ending, key }: Format, unit: Unit, stage: Stage): string {
-  const base = graph ? `${unit.title.replace(/\W+/g, "_")}_${stage}` : key === "logs" ? "graphs" : "report";
+  const base = graph ? `${unit.title.replace(/\W+/g, "_").replace(/_$/, "")}_${stage}` : key === "logs" ? "graphs" : "report";
   return `${base}.${ending}`;
 }
