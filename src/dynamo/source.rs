@@ -32,6 +32,9 @@ pub enum Source {
     Entry(Rc<Source>, usize),
     /// What a function closes over, by position.
     Cell(Rc<Source>, usize),
+    /// What the class of an object has itself, or the class at that position among those it inherits from, itself first: a dictionary to
+    /// guards.
+    ClassDict(Rc<Source>, usize),
     /// What is built in.
     Builtin(Rc<str>),
 }
@@ -39,6 +42,16 @@ pub enum Source {
 /// An attribute that an object has itself.
 pub fn own_attribute(o: &PyObject, name: &str, vm: &VirtualMachine) -> Option<PyObjectRef> {
     o.dict()?.get_item_opt(name, vm).ok().flatten()
+}
+
+/// What a class has itself.
+pub fn attribute_of_class(class: &Py<PyType>, name: &str, vm: &VirtualMachine) -> Option<PyObjectRef> {
+    class.get_direct_attr(vm.ctx.intern_str(name))
+}
+
+/// The class from which objects of one have an attribute: its position among those that it inherits from, itself first.
+pub fn class_with(class: &Py<PyType>, name: &str, vm: &VirtualMachine) -> Option<usize> {
+    class.mro_map_collect(|class| attribute_of_class(class, name, vm).is_some()).into_iter().position(|has| has)
 }
 
 /// A module's own submodule.
@@ -128,6 +141,9 @@ impl Source {
                 if let Some(field) = field(&base, name, vm) {
                     return Some(field);
                 }
+                if &**name == "__dict__" {
+                    return base.dict().map(Into::into);
+                }
                 let name = vm.ctx.intern_str(&**name);
                 match base.downcast_ref::<PyType>() {
                     Some(class) => class.get_attr(name),
@@ -138,6 +154,9 @@ impl Source {
             Source::Index(base, index) => element(&*base.value(locals, vm)?, *index, vm),
             Source::Key(base, key) => {
                 let base = base.value(locals, vm)?;
+                if let (Some(class), Some(name)) = (base.downcast_ref::<PyType>(), key.downcast_ref::<PyStr>()) {
+                    return attribute_of_class(class, &name.to_string_lossy(), vm);
+                }
                 let dict = base.downcast_ref::<PyDict>()?;
                 // Others may make what they lack.
                 let is_plain = base.class().is(vm.ctx.types.dict_type);
@@ -145,6 +164,9 @@ impl Source {
             }
             Source::Entry(base, index) => base.value(locals, vm)?.downcast_ref::<PyDict>()?.into_iter().nth(*index).map(|(_, value)| value),
             Source::Cell(base, index) => cell(&*base.value(locals, vm)?, *index, vm),
+            Source::ClassDict(base, index) => {
+                base.value(locals, vm)?.class().mro_map_collect(|class| class.to_owned().into()).into_iter().nth(*index)
+            }
             Source::Builtin(name) => vm.builtins.get_attr(vm.ctx.intern_str(&**name), vm).ok(),
         }
     }
@@ -166,6 +188,8 @@ impl Source {
                 format!("dict.__getitem__({base}, list(dict.keys({base}))[{index}])")
             }
             Source::Cell(base, index) => format!("{}.__closure__[{index}].cell_contents", base.text(vm)),
+            Source::ClassDict(base, 0) => format!("dict(type({}).__dict__)", base.text(vm)),
+            Source::ClassDict(base, index) => format!("dict(type({}).__mro__[{index}].__dict__)", base.text(vm)),
             Source::Builtin(name) => format!("G['__builtins_dict___1']['{name}']"),
         }
     }
@@ -178,14 +202,23 @@ impl Source {
             Source::Imported(_, module, _) => (true, imported(module).into()),
             Source::Builtin(_) => (true, "__builtins_dict___1".into()),
             Source::Attr(base, _) | Source::Module(base, _) | Source::Key(base, _) => base.root(),
-            Source::Index(base, _) | Source::Entry(base, _) | Source::Cell(base, _) => base.root(),
+            Source::Index(base, _) | Source::Entry(base, _) | Source::Cell(base, _) | Source::ClassDict(base, _) => base.root(),
+        }
+    }
+
+    /// Whether it is the dictionary of what an object, or a class, has itself.
+    pub fn is_of_attributes(&self) -> bool {
+        match self {
+            Source::ClassDict(..) => true,
+            Source::Attr(_, name) => &**name == "__dict__",
+            _ => false,
         }
     }
 
     /// Whether it is an attribute of a module, or in one.
     pub fn is_in_module(&self, locals: &Locals, vm: &VirtualMachine) -> bool {
         match self {
-            Source::Attr(base, _) | Source::Index(base, _) | Source::Key(base, _) | Source::Entry(base, _) => {
+            Source::Attr(base, _) | Source::Index(base, _) | Source::Key(base, _) | Source::Entry(base, _) | Source::ClassDict(base, _) => {
                 base.value(locals, vm).is_some_and(|o| own_attribute(&o, "_modules", vm).is_some()) || base.is_in_module(locals, vm)
             }
             _ => false,
@@ -214,6 +247,9 @@ impl Source {
                 list.is_some_and(|l| l.borrow_vec_mut().get_mut(*index).map(|slot| *slot = value).is_some())
             }),
             Source::Key(base, key) => base.value(locals, vm).is_some_and(|o| {
+                if let (Some(_), Some(name)) = (o.downcast_ref::<PyType>(), key.downcast_ref::<PyStr>()) {
+                    return o.set_attr(vm.ctx.intern_str(&*name.to_string_lossy()), value, vm).is_ok();
+                }
                 let dict = o.downcast_ref::<PyDict>();
                 dict.is_some_and(|d| d.set_item(&**key, value, vm).is_ok())
             }),
@@ -221,7 +257,7 @@ impl Source {
                 .value(locals, vm)
                 .and_then(|o| cell_at(&o, *index, vm))
                 .is_some_and(|cell| cell.set_attr("cell_contents", value, vm).is_ok()),
-            Source::Module(..) | Source::Builtin(_) => false,
+            Source::Module(..) | Source::ClassDict(..) | Source::Builtin(_) => false,
         }
     }
 }

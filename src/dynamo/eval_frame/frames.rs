@@ -457,7 +457,7 @@ fn held_by_modules(frames: &[Frame], tensors: &[Tensor], vm: &VirtualMachine) ->
         modules.extend(variables.into_iter().filter(|(_, o)| is_module(o)).map(|(_, o)| ("".into(), o)));
     }
     let ids = tensors.iter().map(|t| Ok(wrap(t, vm)?.get_id())).collect::<PyResult<Vec<_>>>()?;
-    let roots = escapes::Roots { result: None, locals: &modules, globals: None, code: None };
+    let roots = escapes::Roots { result: None, locals: &modules, cells: &[], globals: None, code: None };
     let ranks = escapes::find(&ids, &roots, &HashMap::new(), false, vm).ranks;
     Ok(ids.into_iter().zip(ranks).filter(|(_, rank)| rank.is_some()).map(|(id, _)| id).collect())
 }

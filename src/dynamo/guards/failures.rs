@@ -44,16 +44,28 @@ struct Failed {
 fn places(source: &str) -> Vec<&str> {
     let Some(start) = source.find("L['").or_else(|| source.find("G['")) else { return vec![source] };
     // What is computed from a value is one place behind it.
-    if start > 0 {
-        let end = source[start..].find("']").map_or(source.len(), |n| start + n + 2);
-        return vec![&source[start..=start], &source[start..end], source];
-    }
-    let mut found = vec![&source[..1]];
+    let (mut found, begin) = match start {
+        0 => (vec![&source[..1]], 1),
+        start => {
+            let end = source[start..].find("']").map_or(source.len(), |n| start + n + 2);
+            let mut found = vec![&source[start..=start], &source[start..end]];
+            // What its class holds is found further on.
+            let Some(dict) = source.strip_prefix("dict(type(").and_then(|_| source.find("__dict__)")).map(|n| n + "__dict__)".len()) else {
+                found.push(source);
+                return found;
+            };
+            found.push(&source[..dict]);
+            if dict == source.len() {
+                return found;
+            }
+            (found, dict)
+        }
+    };
     let mut depth = 0;
-    for (i, c) in source.char_indices().skip(1) {
+    for (i, c) in source.char_indices().skip_while(|(i, _)| *i < begin) {
         match c {
             '[' => {
-                if depth == 0 && i > 1 {
+                if depth == 0 && i > begin {
                     found.push(&source[..i]);
                 }
                 depth += 1;

@@ -264,6 +264,12 @@ impl Bound {
         }
     }
 
+    /// The cells of what the function closes over.
+    pub fn cells(&self, vm: &VirtualMachine) -> Vec<PyObjectRef> {
+        let cells = self.function.as_ref().and_then(|function| function.get_attr("__closure__", vm).ok());
+        cells.and_then(|cells| cells.downcast_ref::<PyTuple>().map(|cells| cells.as_slice().to_vec())).unwrap_or_default()
+    }
+
     /// The cell of a variable that the function closes over.
     fn cell(&self, name: &str, vm: &VirtualMachine) -> Option<PyObjectRef> {
         let function = self.function.as_ref()?;
@@ -495,11 +501,19 @@ impl Values {
             let is_float = is_dynamic_float(value, vm) && is_variable && !self.numbers.borrow().contains(&fact.source.text(vm));
             let is_int = value.class().is(vm.ctx.types.int_type) && !specializes_ints;
             let is_local = !fact.source.root().0 && (!fact.source.is_in_module(locals, vm) || unspecialized);
+            let key = (place, fact.source.text(vm));
             if !is_float && (!is_int || !is_local) {
+                // It is a number all the same: where it is a float in a later call, it has varied.
+                if is_int && is_variable {
+                    let mut seen = self.seen.borrow_mut();
+                    let before = seen.entry(key).or_insert_with(|| Some(value.clone()));
+                    if before.as_ref().is_some_and(|b| !vm.bool_eq(b, value).unwrap_or(false)) {
+                        *before = None;
+                    }
+                }
                 needs.facts.push(fact);
                 continue;
             }
-            let key = (place, fact.source.text(vm));
             let was_tensor = function.seen.borrow().has(place, &key.1);
             let mut seen = self.seen.borrow_mut();
             let before = seen.entry(key).or_insert_with(|| Some(value.clone()));

@@ -38,6 +38,8 @@ pub struct Roots<'a> {
     pub result: Option<&'a PyObjectRef>,
     /// Its variables.
     pub locals: &'a Locals,
+    /// Cells of what it closes over.
+    pub cells: &'a [PyObjectRef],
     /// Its globals.
     pub globals: Option<&'a PyDictRef>,
     /// Its code.
@@ -212,6 +214,14 @@ pub fn find(escaped: &[usize], roots: &Roots, guarded: &HashMap<usize, usize>, a
     }
     for (_, value) in roots.locals.iter().filter(|(_, v)| v.downcast_ref::<TensorBase>().is_none()) {
         search.visit(&top, 0, value.clone(), false, false);
+    }
+    for cell in roots.cells {
+        // A variable may have no value.
+        if let Ok(value) = cell.get_attr("cell_contents", vm)
+            && value.downcast_ref::<TensorBase>().is_none()
+        {
+            search.visit(cell, 0, value, false, false);
+        }
     }
     if let (Some(globals), Some(code)) = (roots.globals, roots.code.and_then(|c| c.downcast_ref::<PyCode>())) {
         for name in code.names.iter() {

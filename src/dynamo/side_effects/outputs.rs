@@ -118,6 +118,10 @@ impl Left {
             let dict = holder.clone().downcast::<PyDict>().ok().or_else(|| holder.dict());
             if let Some(list) = holder.downcast_ref::<PyList>() {
                 list.borrow_vec_mut().iter_mut().filter(|slot| slot.is(&symbol)).for_each(|slot| *slot = number.clone());
+            } else if let Ok(value) = holder.get_attr("cell_contents", vm) {
+                if value.is(&symbol) {
+                    holder.set_attr("cell_contents", number, vm)?;
+                }
             } else if let Some(dict) = dict {
                 for (key, _) in dict.clone().into_iter().filter(|(_, value)| value.is(&symbol)) {
                     dict.set_item(&*key, number.clone(), vm)?;
@@ -150,7 +154,8 @@ pub fn add_escaped(
     let none = Locals::new();
     let (globals, code) = (bound.and_then(|b| b.globals(vm)), bound.and_then(|b| b.code(vm)));
     let locals = bound.map_or(&none, |b| &b.locals);
-    let roots = escapes::Roots { result, locals, globals: globals.as_ref(), code: code.as_deref() };
+    let cells = bound.map_or_else(Vec::new, |b| b.cells(vm));
+    let roots = escapes::Roots { result, locals, cells: &cells, globals: globals.as_ref(), code: code.as_deref() };
     let guarded = guarded(needs, locals, vm);
     let kept = escapes::find(&objects, &roots, &guarded, !symbols.is_empty(), vm);
     let count = escaped.len();

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use rustpython_vm::builtins::{PyBoundMethod, PyCode, PyDict, PyFunction, PyList, PyStr, PyTuple};
+use rustpython_vm::builtins::{PyBoundMethod, PyCode, PyDict, PyFunction, PyInt, PyList, PyStr, PyTuple};
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, VirtualMachine};
 
@@ -50,14 +50,18 @@ impl Reader<'_> {
             Seen::Method(function, own) => {
                 let mut all = vec![(**own).clone()];
                 all.extend(args);
-                self.call(&constant(function.clone()), all, names, depth)
+                let place = self.methods.get(&function.get_id()).cloned();
+                self.call(&Seen::Known(vec![(function.clone(), place)]), all, names, depth)
             }
             Seen::Known(all) => {
                 let mut result = None;
                 for (o, source) in all.clone() {
                     let one = if let Some(function) = o.downcast_ref::<PyFunction>() {
-                        let is_held =
-                            |source: &Source| matches!(source, Source::Local(_) | Source::Attr(..) | Source::Index(..) | Source::Key(..));
+                        let is_held = |source: &Source| match source {
+                            // Which function a method is is not asked.
+                            Source::Key(of, _) => !of.is_of_attributes(),
+                            source => matches!(source, Source::Local(_) | Source::Attr(..) | Source::Index(..)),
+                        };
                         if let Some(source) = source.as_ref().filter(|source| self.tells || is_held(source)) {
                             self.note(source, Kind::Is(o.clone()), None);
                         }
@@ -301,7 +305,10 @@ impl Reader<'_> {
         let Ok(code) = object.get_attr("__code__", vm) else { return Seen::Unknown };
         let Some(code) = code.downcast_ref::<PyCode>().filter(|code| self.follows(code, &args)) else { return Seen::Unknown };
         // What `disable` keeps out is not followed; a compiled function is.
-        if let Ok(inner) = object.get_attr("_torchdynamo_orig_callable", vm) {
+        let is_compiled = object.get_attr("_torchdynamo_wrapper_id", vm).is_ok_and(|id| {
+            id.downcast_ref::<PyInt>().is_some_and(|id| id.try_to_primitive::<usize>(vm).is_ok_and(|id| id == object.get_id()))
+        });
+        if let Some(inner) = is_compiled.then(|| object.get_attr("_torchdynamo_orig_callable", vm).ok()).flatten() {
             return self.call(&constant(inner), args, names.to_vec(), depth + 1);
         }
         if object.get_attr("_torchdynamo_disable", vm).is_ok() {

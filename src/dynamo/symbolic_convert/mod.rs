@@ -108,6 +108,8 @@ pub struct Reader<'a> {
     tells: bool,
     /// Where objects were found first.
     found: HashMap<usize, Rc<Source>>,
+    /// Where functions were found that are methods of objects.
+    methods: HashMap<usize, Rc<Source>>,
     /// What the code has put into attributes on the way that is followed, by object and name: that is read there from then on.
     stored: Stored,
     /// Side effects, where those are asked for.
@@ -134,6 +136,7 @@ impl<'a> Reader<'a> {
             reads_gradients: true,
             tells: explain::is_asked(),
             found: HashMap::new(),
+            methods: HashMap::new(),
             stored: Stored::new(),
             effects: None,
             _outside: Exclude::only(Key::Capture),

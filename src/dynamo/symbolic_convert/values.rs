@@ -5,11 +5,13 @@ use std::rc::Rc;
 
 use rustpython_vm::builtins::{PyDict, PyFloat, PyFunction, PyInt, PyList, PyStr, PyTuple, PyType};
 use rustpython_vm::class::StaticType;
-use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
+use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, VirtualMachine};
 
 use super::{Reader, Seen, constant, join};
 use crate::dynamo::guards::guard::{Fact, Kind, MODULE_INTEGER};
-use crate::dynamo::source::{Source, count, deque, entry, field, gradient, is_known_dict, own_attribute, submodule};
+use crate::dynamo::source::{
+    Source, attribute_of_class, class_with, count, deque, entry, field, gradient, is_known_dict, own_attribute, submodule,
+};
 use crate::python::native::tensor::TensorBase;
 
 /// Whether a constant of this type is compared by value.
@@ -18,6 +20,16 @@ pub(super) fn is_constant(o: &PyObject, vm: &VirtualMachine) -> bool {
     let class = o.class();
     [types.int_type, types.bool_type, types.float_type, types.str_type, types.none_type, types.complex_type].iter().any(|t| class.is(*t))
         || matches!(class.name().to_string().as_str(), "dtype" | "device" | "memory_format" | "layout")
+}
+
+/// Whether the class at a position among those that one inherits from is of PyTorch or of Python: what it has never changes.
+fn is_library(class: &Py<PyType>, index: usize, vm: &VirtualMachine) -> bool {
+    let of = class.mro_map_collect(|class| {
+        let module = attribute_of_class(class, "__module__", vm);
+        let module = string(module.as_ref()).unwrap_or_default();
+        module == "builtins" || module == "torch" || module.starts_with("torch.")
+    });
+    of.get(index).copied().unwrap_or(true)
 }
 
 fn is_float(o: &PyObject) -> bool {
@@ -370,9 +382,13 @@ impl Reader<'_> {
             return found.map_or(Seen::Unknown, |found| Seen::Known(vec![(found, Some(attr(source)))]));
         }
         let Some(inherited) = class.get_attr(vm.ctx.intern_str(name)) else { return Seen::Unknown };
+        let place = source.filter(|_| o.downcast_ref::<PyType>().is_none()).and_then(|source| self.inherited(o, source, name));
         if inherited.downcast_ref::<PyFunction>().is_some() {
             if o.downcast_ref::<PyType>().is_some() {
                 return constant(inherited);
+            }
+            if let Some(place) = place {
+                self.methods.insert(inherited.get_id(), place);
             }
             return Seen::Method(inherited, Box::new(Seen::Known(vec![(o.clone(), source.cloned())])));
         }
@@ -388,10 +404,31 @@ impl Reader<'_> {
                 Seen::Method(inherited, Box::new(Seen::Known(vec![(o.clone(), source.cloned())])))
             }
             "method_descriptor" => Seen::BuiltinMethod,
-            _ if is_constant(&inherited, vm) => Seen::Known(vec![(inherited, source.map(attr))]),
+            _ if is_constant(&inherited, vm) => Seen::Known(vec![(inherited, place.or_else(|| source.map(attr)))]),
+            "list" | "tuple" | "dict" => Seen::Known(vec![(inherited, place)]),
             _ if is_enum(&inherited, vm) => constant(inherited),
             _ => Seen::Unknown,
         }
+    }
+
+    /// An attribute that an object has from a class of the script's: where it is found. That neither the object nor a class before that one
+    /// has it is a fact.
+    fn inherited(&mut self, o: &PyObjectRef, source: &Rc<Source>, name: &str) -> Option<Rc<Source>> {
+        let vm = self.vm;
+        let class = o.class();
+        let index = class_with(class, name, vm)?;
+        let dict = |index: usize| Rc::new(Source::ClassDict(source.clone(), index));
+        let key: PyObjectRef = vm.ctx.new_str(name).into();
+        if is_library(class, index, vm) {
+            return None;
+        }
+        if o.dict().is_some() {
+            self.note(&Rc::new(Source::Attr(source.clone(), "__dict__".into())), Kind::Contains(key.clone(), false), None);
+        }
+        for before in 0..index {
+            self.note(&dict(before), Kind::Contains(key.clone(), false), None);
+        }
+        Some(Rc::new(Source::Key(dict(index), key)))
     }
 
     /// What a loop over a value goes through.

@@ -124,8 +124,18 @@ def optimize(
     )
 
 
+def innermost_fn(fn):
+    """The function that was compiled, of one that `torch.compile` gave; any other as it is, also where it has taken the attributes of such
+    one over."""
+    while getattr(fn, "_torchdynamo_wrapper_id", None) == id(fn):
+        fn = fn._torchdynamo_orig_callable
+    return fn
+
+
 def _optimize_function(fn, backend, fullgraph, dynamic, settings=None):
-    fn = getattr(fn, "_torchdynamo_orig_callable", fn)
+    fn = innermost_fn(fn)
+    if hasattr(fn, "_torchdynamo_wrapper_id"):
+        raise AssertionError("compile_wrapper already has a get_compiler_config attribute")
     call = _Call(fn, backend, fullgraph, dynamic, settings=settings)
 
     @functools.wraps(fn)
@@ -133,6 +143,7 @@ def _optimize_function(fn, backend, fullgraph, dynamic, settings=None):
         return call(args, kwargs)
 
     compiled._torchdynamo_orig_callable = fn
+    compiled._torchdynamo_wrapper_id = id(compiled)
     compiled._torchdynamo_call = call
     return compiled
 
@@ -632,9 +643,12 @@ def call_outside(module, args, kwargs):
         return module._call_impl(*args, **kwargs)
     if module._is_never_captured:
         _native_compile._graph_break("rnn", str(module))
+        around = _native_compile._suspended()
     else:
         _native_compile._graph_break("module_backward_hooks")
-    with _native_compile._suspended():
+        # The script's functions in it are compiled on their own: its forward, its hooks.
+        around = _native_compile._skipped()
+    with around:
         result = module._call_impl(*args, **kwargs)
     return _native_compile._returned(result)
 

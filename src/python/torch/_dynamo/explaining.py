@@ -3,7 +3,7 @@
 import warnings
 
 from torch import _native_compile
-from torch._dynamo.eval_frame import _Call, reset
+from torch._dynamo.eval_frame import _Call, innermost_fn, reset
 from torch._dynamo.utils import compile_times
 from torch._guards import Guard
 
@@ -61,7 +61,7 @@ class ExplainOutput:
 
 def explain(f, *extra_args, **extra_kwargs):
     """Compiles a function afresh for some arguments and says where capture stopped."""
-    inner = getattr(f, "_torchdynamo_orig_callable", f)
+    inner = innermost_fn(f)
     inner = getattr(inner, "_orig_mod", inner)
 
     def run(*args, **kwargs):

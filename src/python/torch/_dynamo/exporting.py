@@ -14,7 +14,7 @@ import torch
 from torch import _native_aot
 from torch._arguments import unobeyed
 from torch._dynamo import config
-from torch._dynamo.eval_frame import _Call, _is_builtin, _Names
+from torch._dynamo.eval_frame import _Call, _is_builtin, _Names, innermost_fn
 from torch.fx._native_graph import python_graph
 from torch.fx.graph import Graph, _PyTreeCodeGen
 from torch.fx.graph_module import GraphModule
@@ -57,7 +57,7 @@ def export(
         raise NotImplementedError("torch._dynamo.export(dynamic_shapes=...) is not available in the playground: mark_dynamic marks dimensions")
     if not same_signature:
         raise NotImplementedError("torch._dynamo.export(same_signature=False) is not available in the playground")
-    f = getattr(f, "_torchdynamo_orig_callable", getattr(f, "_orig_mod", f))
+    f = innermost_fn(getattr(f, "_orig_mod", f))
 
     def inner(*args, **kwargs):
         symbolic = tracing_mode == "symbolic"

@@ -72,7 +72,7 @@ def _chosen(args, argnums, numbers):
 def grad_and_value(func, argnums=0, has_aux=False):
     """A function that computes the gradient of `func` and its value."""
 
-    @functools.wraps(func)
+    @functools.wraps(func, updated=())
     def wrapper(*args, **kwargs):
         numbers = _argnums(argnums, len(args), "grad")
         with _Level() as level:
@@ -107,7 +107,7 @@ def grad_and_value(func, argnums=0, has_aux=False):
 def grad(func, argnums=0, has_aux=False):
     """A function that computes the gradient of `func`, which returns a scalar."""
 
-    @functools.wraps(func)
+    @functools.wraps(func, updated=())
     def wrapper(*args, **kwargs):
         result = grad_and_value(func, argnums, has_aux)(*args, **kwargs)
         return (result[0], result[1][1]) if has_aux else result[0]
@@ -285,7 +285,7 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
     if not (chunk_size is None or chunk_size > 0):
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
 
-    @functools.wraps(func)
+    @functools.wraps(func, updated=())
     def wrapper(*args):
         numbers = _argnums(argnums, len(args), "jacrev")
         results, _, flat_fn, in_spec, out_spec, aux = _vjp(func, args, has_aux, argnums)
@@ -318,7 +318,7 @@ def _unflattened(tensor, dim, shape):
 def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
     """A function that computes the Jacobian, by forward mode."""
 
-    @functools.wraps(func)
+    @functools.wraps(func, updated=())
     def wrapper(*args):
         numbers = _argnums(argnums, len(args), "jacfwd")
         wanted = _chosen(args, argnums, numbers)
@@ -366,7 +366,7 @@ def functionalize(func, *, remove="mutations"):
             "will be replaced with their non-aliasing counterparts, {view}_copy."
         )
 
-    @functools.wraps(func)
+    @functools.wraps(func, updated=())
     def wrapped(*args, **kwargs):
         if _native_compile._is_capturing():
             # What compiles the function takes its mutations away.

@@ -108,7 +108,7 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
     if chunk_size is not None and chunk_size <= 0:
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 
-    @functools.wraps(func)
+    @functools.wraps(func, updated=())
     def wrapped(*args, **kwargs):
         size, flat_dims, flat_args, spec = _flat_inputs(in_dims, args, func)
         if chunk_size is None or chunk_size >= size:
