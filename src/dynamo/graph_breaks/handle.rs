@@ -260,7 +260,7 @@ impl Call {
                 let resumes = !skips_frame && !(reason.is_branch() && extent.inner.is_none());
                 count(if resumes { "graph_break" } else { "unimplemented" }, &reason.text(), 1);
             }
-            if !computes && compiles && here > 0 {
+            if !computes && compiles {
                 self.note_idle(&top, here);
             }
             top.function.passed.borrow_mut().insert(here);

@@ -341,11 +341,11 @@ class Tensor(TensorBase):
         import torch
 
         _native_compile._graph_break("titled", "Unsupported Tensor.set_() call")
-        if self.requires_grad and not self.is_leaf:
-            raise RuntimeError("set_() of a tensor with history is not available in the playground")
-        if source is None:
-            source = torch.empty(0, dtype=self.dtype)
         with _native_compile._suspended():
+            if self.requires_grad and not self.is_leaf:
+                raise RuntimeError("set_() of a tensor with history is not available in the playground")
+            if source is None:
+                source = torch.empty(0, dtype=self.dtype)
             source = getattr(source, "_tensor", source).detach()
             if size is not None:
                 source = source.as_strided(size, torch.empty(size).stride() if stride is None else stride, storage_offset)
@@ -486,8 +486,8 @@ class Tensor(TensorBase):
             return NotImplemented
         before = _native_torch_function.disable(1)
         try:
-            result = func(*args, **(kwargs or {}))
-            return result if func in get_default_nowrap_functions() else _convert(result, cls)
+            ret = func(*args, **(kwargs or {}))
+            return ret if func in get_default_nowrap_functions() else _convert(ret, cls)
         finally:
             _native_torch_function.restore(before)
 

@@ -132,6 +132,10 @@ mod module {
     #[pyfunction]
     fn _as_subclass(tensor: PyObjectRef, cls: PyTypeRef, vm: &VirtualMachine) -> PyResult {
         let t = to_tensor(&tensor).ok_or_else(|| vm.new_type_error("as_subclass(): expected a Tensor"))?;
+        // To Dynamo it is the same tensor, with the class around it.
+        if crate::dynamo::tracing::recorder().is_some() && t.is_fake() {
+            return wrap_as(&t, cls, vm);
+        }
         let alias = crate::t!("alias", &t).map_err(|e| raise(e, vm))?;
         wrap_as(&alias, cls, vm)
     }

@@ -11,6 +11,8 @@ use rustpython_vm::function::FuncArgs;
 use rustpython_vm::types::{Callable, PyTypeFlags};
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
+use super::convert::to_tensor;
+use super::errors::raise;
 use super::packet::PyPacket;
 use super::payload::TensorBase;
 use super::payload::tensor_class;
@@ -140,6 +142,10 @@ fn overridden_by(
         if !result.is(&vm.ctx.not_implemented) {
             return Ok(Some(result));
         }
+    }
+    // Dynamo realizes what a function is called with before it looks for who is to be asked.
+    if let Some(recorder) = crate::dynamo::tracing::recorder().filter(|_| !found.is_empty()) {
+        args.args.iter().filter_map(|o| to_tensor(o)).try_for_each(|t| recorder.touch(&t, false)).map_err(|e| raise(e, vm))?;
     }
     for object in &found {
         let result = object.get_attr(HANDLER, vm)?.call(given.clone(), vm)?;

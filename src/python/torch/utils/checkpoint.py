@@ -274,7 +274,7 @@ def checkpoint(
         if _native_compile._is_capturing():
             run = functools.partial(CheckpointFunction.apply, function, preserve, *args)
             return _native_compile._checkpoint(function, args, kwargs, None, True, functools.partial(_outside, run))
-        return CheckpointFunction.apply(function, preserve, *args)
+        return _outside(functools.partial(CheckpointFunction.apply, function, preserve, *args))
     if determinism_check not in ("default", "none"):
         raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
     early_stop = early_stop if _early_stop is None else _early_stop
@@ -282,7 +282,7 @@ def checkpoint(
         _call, function, args, kwargs, context_fn, preserve, early_stop, determinism_check == "default"
     )
     if not _native_compile._is_capturing():
-        return run()
+        return _outside(run)
     if _native_compile._is_made_inside(context_fn):
         kind = "<class 'torch._dynamo.variables.functions.NestedUserFunctionVariable'>"
         raise torch._dynamo.exc.InternalTorchDynamoError(

@@ -80,21 +80,34 @@ def _is_fake(tensor):
     return fake is not None and isinstance(tensor, fake.FakeTensor)
 
 
-# Modules that were called without hooks while they were captured, by id.
+# Modules that were called without hooks while they were captured, and those before which a capture ended because they had backward hooks,
+# by id.
 _bare = weakref.WeakValueDictionary()
+_left_out = weakref.WeakValueDictionary()
 
 
-def _hides_hooks(module):
-    """Whether a module's hooks do not run: Dynamo does not guard on there being none, so that a cache entry made before the first was
-    registered serves on."""
-    if not (module._forward_hooks or module._forward_pre_hooks or module._backward_hooks or module._backward_pre_hooks):
-        if id(module) not in _bare:
-            _bare[id(module)] = module
-        return False
-    if id(module) in _bare and not _has_global_call_hooks() and _native_compile._serves_again():
-        return True
-    _bare.pop(id(module), None)
-    return False
+def _kept_way(module):
+    """How a module is called that was captured before: "bare" without its hooks, "outside" of the capture, or None for as it is now. Dynamo
+    guards neither on there being no hooks nor on there being some, so that a cache entry made before that changed serves on."""
+    known = id(module)
+    has_backward_hooks = module._backward_hooks or module._backward_pre_hooks
+    if not (has_backward_hooks or module._forward_hooks or module._forward_pre_hooks):
+        if known not in _left_out:
+            if known not in _bare:
+                _bare[known] = module
+            return None
+        if _native_compile._serves_again():
+            return "outside"
+        del _left_out[known]
+        _bare[known] = module
+        return None
+    if known in _bare and not _has_global_call_hooks() and _native_compile._serves_again():
+        return "bare"
+    _bare.pop(known, None)
+    if has_backward_hooks:
+        _left_out[known] = module
+        return "outside"
+    return None
 
 
 class Module(ModuleHooks, ModuleState):
@@ -329,9 +342,10 @@ class Module(ModuleHooks, ModuleState):
         if not _enter_module(self):
             return self._call_impl(*args, **kwargs)
         try:
-            if _hides_hooks(self):
+            way = _kept_way(self)
+            if way == "bare":
                 return _gives(self.forward(*args, **kwargs))
-            if self._is_never_captured or self._backward_hooks or self._backward_pre_hooks:
+            if self._is_never_captured or way == "outside":
                 from torch._dynamo.eval_frame import call_outside
 
                 return call_outside(self, args, kwargs)
