@@ -8,7 +8,7 @@ use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
 use super::escapes;
 use crate::dispatch::Value;
 use crate::dynamo::Recorder;
-use crate::dynamo::containers::for_each_leaf;
+use crate::dynamo::containers::{elements_of, for_each_leaf};
 use crate::dynamo::guards::manager;
 use crate::dynamo::guards::needs::{Needs, guarded};
 use crate::dynamo::source::Locals;
@@ -144,7 +144,9 @@ pub fn add_escaped(
     let mut escaped: Vec<(Value, Tensor)> = Vec::new();
     escaped.extend(alive(recorder).into_iter().filter(|t| !is_among(t, outputs)).map(|t| (Value::Tensor(t.clone()), t)));
     escaped.extend(recorder.stored_back().into_iter().map(|(fake_tensor, known)| (Value::Tensor(fake_tensor), known)));
-    if symbols.is_empty() && escaped.len() < 2 && result.is_none_or(|r| r.dict().is_none()) {
+    // One alone is in order, but for what comes of it in an object that is returned.
+    let is_alone = escaped.is_empty() || escaped.len() == 1 && (outputs.is_empty() || result.is_none_or(|r| elements_of(r).is_none()));
+    if symbols.is_empty() && is_alone && result.is_none_or(|r| r.dict().is_none()) {
         outputs.extend(escaped.into_iter().map(|(value, _)| value));
         recorder.in_order_of_leaves(outputs);
         return Left::default();

@@ -548,16 +548,26 @@ def _optimized_module_class():
                 return Module.__setattr__(self, name, value)
             return setattr(self._orig_mod, name, value)
 
+        def __delattr__(self, name):
+            if hasattr(type(self), name) or name in self.__dict__:
+                return Module.__delattr__(self, name)
+            return delattr(self._orig_mod, name)
+
+        def __dir__(self):
+            return [*{**dict.fromkeys(self._orig_mod.__dir__()), **dict.fromkeys(Module.__dir__(self))}]
+
         def __len__(self):
             return len(self._orig_mod)
 
-        def __getitem__(self, index):
-            return self._orig_mod[index]
+        @property
+        def training(self):
+            return self._orig_mod.training
 
-        def train(self, mode=True):
-            self._orig_mod.train(mode)
-            self.__dict__["training"] = mode
-            return self
+        @training.setter
+        def training(self, mode):
+            # A module that is being made has none yet.
+            if "_orig_mod" in self._modules:
+                self._orig_mod.training = mode
 
     return OptimizedModule
 
