@@ -47,3 +47,13 @@ def pairs(x, k):
 
 
 print(pairs(torch.ones(2), 2))
+
+
+@torch.compile(backend="aot_eager")
+def stepped(x):
+    y = x + 1
+    torch.compiler.cudagraph_mark_step_begin()
+    return y * 2
+
+
+print(stepped(torch.ones(1)))
