@@ -252,7 +252,7 @@ fn step(graph: &Graph, node: &Node, values: &[Value], tell: bool) -> Result<Valu
                 && match shown {
                     Shown::Function(name) => !name.starts_with("torch.ops.") && name.rsplit('.').next() == Some(entry.base_name()),
                     Shown::Method(name) => **name == *entry.base_name(),
-                    Shown::Operator(_) => false,
+                    Shown::Operator(_) | Shown::Text(_) => false,
                 }
             {
                 fill_factory_options(entry, &mut args);
@@ -556,7 +556,7 @@ fn arithmetic(name: &str, args: &[Value]) -> Result<Value> {
 
 fn value(arg: &Arg, values: &[Value]) -> Result<Value> {
     Ok(match arg {
-        Arg::None | Arg::Ellipsis | Arg::Slice(_) | Arg::Dict(_) | Arg::Op(_) => Value::None,
+        Arg::None | Arg::Ellipsis | Arg::Slice(_) | Arg::Dict(_) | Arg::Op(_) | Arg::Text(_) => Value::None,
         Arg::Bool(b) => Value::Bool(*b),
         Arg::Int(i) => Value::from(*i),
         Arg::Float(f) => Value::Float(*f),

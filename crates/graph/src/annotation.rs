@@ -39,13 +39,22 @@ pub(super) fn annotation(text: &str, line: usize, symbols: &mut Symbols) -> Resu
         cursor.expect(")")?;
         return Ok(FakeValue::Int(value));
     }
+    let value = tensor(&mut cursor, symbols)?;
+    if !cursor.at_end() {
+        return Err(cursor.expected("the end of the type"));
+    }
+    Ok(value)
+}
+
+/// `f32[s77, 4][4, 1]cpu`
+fn tensor(cursor: &mut Cursor, symbols: &mut Symbols) -> Result<FakeValue> {
     let start = cursor.clone();
     let short = cursor.take_while(|c| c.is_ascii_alphanumeric());
     let Some(dtype) = Dtype::ALL.iter().copied().find(|d| d.short() == short) else {
         return Err(start.expected("a type such as `f32[2, 3][3, 1]cpu` or `Sym(s77)`"));
     };
-    let sizes = sizes(&mut cursor, symbols)?;
-    let strides = if cursor.starts_with("[") { Some(self::sizes(&mut cursor, symbols)?) } else { None };
+    let sizes = sizes(cursor, symbols)?;
+    let strides = if cursor.starts_with("[") { Some(self::sizes(cursor, symbols)?) } else { None };
     let device = match cursor.take_while(|c| c.is_alphanumeric()) {
         "" => Device::CPU,
         name => Device {
@@ -53,16 +62,13 @@ pub(super) fn annotation(text: &str, line: usize, symbols: &mut Symbols) -> Resu
             index: if cursor.eat(":") { cursor.integer().and_then(|i| u8::try_from(i).ok()) } else { None },
         },
     };
-    if !cursor.at_end() {
-        return Err(cursor.expected("the end of the type"));
-    }
     Ok(FakeValue::Tensor(match strides {
         Some(strides) => TensorSpec::strided(sizes, strides, dtype, device),
         None => TensorSpec::contiguous(sizes, dtype, device),
     }))
 }
 
-fn sizes(cursor: &mut Cursor, symbols: &mut Symbols) -> Result<Vec<SymInt>> {
+pub(super) fn sizes(cursor: &mut Cursor, symbols: &mut Symbols) -> Result<Vec<SymInt>> {
     cursor.expect("[")?;
     let mut sizes = Vec::new();
     while !cursor.eat("]") {
@@ -76,6 +82,13 @@ fn sizes(cursor: &mut Cursor, symbols: &mut Symbols) -> Result<Vec<SymInt>> {
 
 /// Terms joined by `+` and `-`.
 fn sum(cursor: &mut Cursor, symbols: &mut Symbols) -> Result<SymInt> {
+    cursor.enter()?;
+    let total = terms(cursor, symbols)?;
+    cursor.leave();
+    Ok(total)
+}
+
+fn terms(cursor: &mut Cursor, symbols: &mut Symbols) -> Result<SymInt> {
     let mut total = product(cursor, symbols)?;
     loop {
         if cursor.eat(" + ") {
@@ -107,7 +120,10 @@ fn product(cursor: &mut Cursor, symbols: &mut Symbols) -> Result<SymInt> {
 fn power(cursor: &mut Cursor, symbols: &mut Symbols) -> Result<SymInt> {
     if cursor.starts_with("-") && !cursor.rest()[1..].starts_with(|c: char| c.is_ascii_digit()) {
         cursor.eat("-");
-        return Ok(&power(cursor, symbols)? * -1);
+        cursor.enter()?;
+        let value = &power(cursor, symbols)? * -1;
+        cursor.leave();
+        return Ok(value);
     }
     let base = atom(cursor, symbols)?;
     if !cursor.eat("**") {

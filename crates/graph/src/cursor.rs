@@ -5,16 +5,68 @@ use diagnostics::error::{Error, Result};
 use std::collections::HashMap;
 use tensor::{Device, DeviceType, Dtype, Layout, MemoryFormat};
 
+/// The nodes of a text so far, by name.
+pub(super) type Names<'a> = HashMap<&'a str, NodeId>;
+
+/// Brackets in brackets, at most.
+const MOST_NESTED: u8 = 64;
+
 /// A place in one line of text.
 #[derive(Clone)]
 pub(super) struct Cursor<'a> {
     rest: &'a str,
     line: usize,
+    /// Whether constants that nothing here has stay as they are written.
+    lenient: bool,
+    depth: u8,
 }
 
 impl<'a> Cursor<'a> {
     pub(super) fn new(text: &'a str, line: usize) -> Self {
-        Cursor { rest: text, line }
+        Cursor { rest: text, line, lenient: false, depth: 0 }
+    }
+
+    pub(super) fn lenient(text: &'a str, line: usize) -> Self {
+        Cursor { lenient: true, ..Cursor::new(text, line) }
+    }
+
+    pub(super) fn is_lenient(&self) -> bool {
+        self.lenient
+    }
+
+    pub(super) fn line(&self) -> usize {
+        self.line
+    }
+
+    /// Goes one bracket deeper.
+    pub(super) fn enter(&mut self) -> Result<()> {
+        if self.depth == MOST_NESTED {
+            return Err(self.expected("fewer brackets in each other"));
+        }
+        self.depth += 1;
+        Ok(())
+    }
+
+    pub(super) fn leave(&mut self) {
+        self.depth = self.depth.saturating_sub(1);
+    }
+
+    /// Takes a type that stands without quotes: up to what ends a parameter or a name, outside of brackets.
+    pub(super) fn take_type(&mut self) -> &'a str {
+        let mut depth = 0usize;
+        let ends = |(_, c): &(usize, char)| {
+            match c {
+                '[' | '(' => depth += 1,
+                ']' | ')' if depth > 0 => depth -= 1,
+                ',' | ';' | ')' | ' ' if depth == 0 => return true,
+                _ => {}
+            }
+            false
+        };
+        let end = self.rest.char_indices().find(ends).map_or(self.rest.len(), |(at, _)| at);
+        let (taken, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        taken
     }
 
     pub(super) fn rest(&self) -> &'a str {
@@ -86,7 +138,18 @@ impl<'a> Cursor<'a> {
     }
 
     /// An argument: a literal, the name of a node, or a tree of them.
-    pub(super) fn value(&mut self, names: &HashMap<String, NodeId>) -> Result<Arg> {
+    pub(super) fn value(&mut self, names: &Names) -> Result<Arg> {
+        self.enter()?;
+        let start = self.clone();
+        let value = self.any_value(names).or_else(|error| {
+            *self = start;
+            self.unknown(names).ok_or(error)
+        });
+        self.leave();
+        value
+    }
+
+    fn any_value(&mut self, names: &Names) -> Result<Arg> {
         match self.rest.chars().next() {
             Some('(') => {
                 if let Some(complex) = self.complex() {
@@ -103,14 +166,67 @@ impl<'a> Cursor<'a> {
                 self.eat("{");
                 self.entries(names).map(Arg::Dict)
             }
-            Some('\'' | '"') => Ok(Arg::Str(self.string()?.into())),
-            Some(c) if c.is_ascii_digit() || c == '-' => self.number(),
+            Some('\'' | '"') => self.string_as_written(),
+            Some(c) if c.is_ascii_digit() || c == '-' => self.number_as_written(),
             _ => self.word(names),
         }
     }
 
+    /// A text; of a log, one that prints with other quotes or escapes stays as it is written.
+    fn string_as_written(&mut self) -> Result<Arg> {
+        let before = self.rest;
+        let text = self.string()?;
+        let written = &before[..before.len() - self.rest.len()];
+        if self.lenient && super::literal::str_repr(&text) != written {
+            return Ok(Arg::Text(written.into()));
+        }
+        Ok(Arg::Str(text.into()))
+    }
+
+    /// A number; of a log, one that prints with other digits stays as it is written.
+    fn number_as_written(&mut self) -> Result<Arg> {
+        let before = self.rest;
+        let number = self.number()?;
+        let written = &before[..before.len() - self.rest.len()];
+        match number {
+            Arg::Float(f) if self.lenient && super::literal::float_repr(f) != written => Ok(Arg::Text(written.into())),
+            number => Ok(number),
+        }
+    }
+
+    /// A constant that nothing here has, up to where it ends outside of its own brackets. It may not name a node: that would be lost.
+    fn unknown(&mut self, names: &Names) -> Option<Arg> {
+        if !self.lenient {
+            return None;
+        }
+        let (mut depth, mut quote, mut escaped) = (0usize, None, false);
+        let ends = |(_, c): &(usize, char)| {
+            match (quote, *c) {
+                _ if escaped => escaped = false,
+                (Some(_), '\\') => escaped = true,
+                (Some(open), c) if c == open => quote = None,
+                (Some(_), _) => {}
+                (None, '\'' | '"') => quote = Some(*c),
+                (None, '[' | '(' | '{') => depth += 1,
+                (None, ']' | ')' | '}') if depth > 0 => depth -= 1,
+                (None, ']' | ')' | '}' | ',' | ';') => return depth == 0,
+                _ => {}
+            }
+            false
+        };
+        let end = self.rest.char_indices().find(ends).map_or(self.rest.len(), |(at, _)| at);
+        let (text, rest) = self.rest.split_at(end);
+        let is_part = |c: char| c.is_alphanumeric() || c == '_';
+        let names_node = text.split(|c| !is_part(c)).any(|word| names.contains_key(word));
+        if text.is_empty() || text.contains(" = ") || depth > 0 || names_node {
+            return None;
+        }
+        self.rest = rest;
+        Some(Arg::Text(text.into()))
+    }
+
     /// Comma-separated values up to the closing bracket, which is taken.
-    fn items(&mut self, close: &str, names: &HashMap<String, NodeId>) -> Result<Vec<Arg>> {
+    fn items(&mut self, close: &str, names: &Names) -> Result<Vec<Arg>> {
         let mut items = Vec::new();
         while !self.eat(close) {
             items.push(self.value(names)?);
@@ -122,7 +238,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// `'key': value`, separated by commas, up to the closing brace, which is taken.
-    fn entries(&mut self, names: &HashMap<String, NodeId>) -> Result<Vec<(std::rc::Rc<str>, Arg)>> {
+    fn entries(&mut self, names: &Names) -> Result<Vec<(std::rc::Rc<str>, Arg)>> {
         let mut entries = Vec::new();
         while !self.eat("}") {
             let key = self.string()?;
@@ -137,7 +253,7 @@ impl<'a> Cursor<'a> {
 
     /// Positional and keyword arguments up to the closing parenthesis, which is taken.
     #[allow(clippy::type_complexity)]
-    pub(super) fn arguments(&mut self, names: &HashMap<String, NodeId>) -> Result<(Vec<Arg>, Vec<(std::rc::Rc<str>, Arg)>)> {
+    pub(super) fn arguments(&mut self, names: &Names) -> Result<(Vec<Arg>, Vec<(std::rc::Rc<str>, Arg)>)> {
         let (mut args, mut kwargs) = (Vec::new(), Vec::new());
         while !self.eat(")") {
             let mut ahead = self.clone();
@@ -241,7 +357,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A name: a constant, `torch.float32`, `device(...)`, `slice(...)`, or a node.
-    fn word(&mut self, names: &HashMap<String, NodeId>) -> Result<Arg> {
+    fn word(&mut self, names: &Names) -> Result<Arg> {
         let start = self.clone();
         let Some(path) = self.path() else { return Err(start.expected("a value")) };
         let call = |cursor: &mut Self| cursor.expect("(").and_then(|()| cursor.arguments(names));

@@ -162,6 +162,16 @@ impl Graph {
         }
     }
 
+    /// Gives a node just this name, if it is free.
+    pub fn give_name(&mut self, id: NodeId, name: &str) -> bool {
+        let name: Rc<str> = name.into();
+        let free = self.names.insert(name.clone());
+        if free {
+            self.node_mut(id).name = name;
+        }
+        free
+    }
+
     /// Where the graph ends now, to [go back](Graph::go_back) to.
     pub fn place(&mut self) -> Place {
         let taken = self.taken.get_or_insert_default().len();

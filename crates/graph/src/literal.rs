@@ -120,6 +120,7 @@ fn write_arg(graph: &Graph, arg: &Arg, mark: &str, out: &mut String) {
         }
         Arg::Slice(parts) => items("slice(", &parts[..], ")", out),
         Arg::Ellipsis => out.push_str("Ellipsis"),
+        Arg::Text(text) => out.push_str(text),
     }
 }
 

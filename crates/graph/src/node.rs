@@ -32,6 +32,9 @@ pub enum Shown {
     Method(Rc<str>),
     /// `x + y`, by Python's operator symbol.
     Operator(Rc<str>),
+    /// What a log holds on the right of an assignment and nothing here understands, as it is written. Its arguments are the nodes
+    /// that it names.
+    Text(Rc<str>),
 }
 
 /// What a node calls.
@@ -62,7 +65,7 @@ impl Target {
         match self {
             Target::Op(name) | Target::Name(name) => name.to_string(),
             Target::Torch { shown: Shown::Function(f), .. } => f.to_string(),
-            Target::Torch { shown: Shown::Method(m) | Shown::Operator(m), .. } => m.to_string(),
+            Target::Torch { shown: Shown::Method(m) | Shown::Operator(m) | Shown::Text(m), .. } => m.to_string(),
             Target::Getitem => "getitem".to_owned(),
             Target::Operator(name) => name.to_string(),
             Target::HigherOrder(name) => format!("higher_order.{name}"),
@@ -115,6 +118,8 @@ pub enum Arg {
     Slice(Box<[Arg; 3]>),
     /// `...`
     Ellipsis,
+    /// A constant of a log that nothing here has, as it is written: `torch.float8_e4m3fn`.
+    Text(Rc<str>),
 }
 
 impl Arg {
@@ -221,6 +226,11 @@ pub struct Meta {
     pub grad_fn: Option<Rc<str>>,
     /// Of a written call that is named after a variable: the name that it had before.
     pub first_name: Option<Rc<str>>,
+    /// Of a graph that was read, where its value prints otherwise: the type as it is written, with the colon before it. The value has
+    /// the same sizes and bytes, where they could be read: `: "f8e4m3fn[4][1]xpu:0"`, ` : list`.
+    pub written_type: Option<Rc<str>>,
+    /// What logs say of an input (`PlainAOTInput(idx=0)`), or of an output's values, one each.
+    pub descriptors: Option<Vec<Rc<str>>>,
 }
 
 /// The call of the script's that a node is part of, as the captured graph shows it.

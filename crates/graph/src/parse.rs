@@ -3,17 +3,23 @@
 //! `print_readable(parse(text))` is the text again. Comments give source lines, backward marks and recompute tags;
 //! annotations give values; releases are not read, they follow from the uses. A text without annotations gives a graph
 //! without values. What is not understood is an error that names the line and what was expected there.
+//!
+//! [`read`] takes what any release of PyTorch logs of any program: types, constants and calls that nothing here knows stay as they are
+//! written, and [`Parsed::style`] says how the text is laid out.
 
 use super::annotation::{Symbols, annotation};
-use super::cursor::Cursor;
+use super::cursor::{Cursor, Names};
+use super::expression::{Call, expression, text as text_call};
+use super::foreign::{WrittenType, foreign};
 use super::literal::operator_of;
-use super::print::{on_one_line, recompute_name};
-use super::{Arg, FakeValue, Graph, Meta, NodeId, Opcode, Recompute, Shown, Target};
+use super::print::{annotation as printed, on_one_line, recompute_name};
+use super::{Annotation, Arg, FakeValue, Graph, Meta, NodeId, Opcode, Recompute, Shown, Style, Target};
 use diagnostics::error::{Error, Result};
 use diagnostics::source::Source;
 use diagnostics::span::Span;
 use shape::{ShapeEnv, SymInt};
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// A graph that was read, and the symbols in its sizes.
 #[derive(Clone, Debug)]
@@ -22,6 +28,10 @@ pub struct Parsed {
     pub graph: Graph,
     /// Its symbols, each named as in the text.
     pub env: ShapeEnv,
+    /// How it was printed: `print_readable(graph, style)` is its text again, but for comments.
+    pub style: Style,
+    /// Whether the text has types.
+    pub has_types: bool,
 }
 
 /// Reads the first graph in a text. `hint` gives the numbers that symbols stand for, where they are known.
@@ -29,20 +39,16 @@ pub struct Parsed {
 /// # Errors
 /// `ValueError`, naming the line and what was expected there.
 pub fn parse(text: &str, hint: &dyn Fn(&str) -> Option<i64>) -> Result<Parsed> {
-    let lines: Vec<Line> = text
-        .lines()
-        .enumerate()
-        .map(|(i, raw)| {
-            let raw = strip_log_prefix(raw);
-            let content = raw.trim_start_matches(' ');
-            Line { number: i + 1, indent: raw.len() - content.len(), text: content.trim_end() }
-        })
-        .filter(|l| !l.text.is_empty())
-        .collect();
-    let mut reader = Reader { lines, at: 0, symbols: Symbols::new(hint) };
-    let graph = reader.start()?;
-    graph.validate()?;
-    Ok(Parsed { graph, env: reader.symbols.env })
+    let lines = text.lines().enumerate().map(|(i, raw)| (i + 1, strip_log_prefix(raw)));
+    Reader::new(lines, hint, false).first()
+}
+
+/// Reads the first graph in lines that were taken out of a log, each with its number, as PyTorch of any version wrote it.
+///
+/// # Errors
+/// `ValueError`, naming the line and what was expected there.
+pub fn read<'a>(lines: impl Iterator<Item = (usize, &'a str)>, hint: &'a dyn Fn(&str) -> Option<i64>) -> Result<Parsed> {
+    Reader::new(lines, hint, true).first()
 }
 
 /// Reads a size: `s77`, `2*s77 + 1`. `hint` gives the numbers that symbols stand for, where they are known.
@@ -54,6 +60,14 @@ pub fn parse_size(text: &str, hint: &dyn Fn(&str) -> Option<i64>) -> Result<SymI
         FakeValue::Int(size) => Ok(size),
         _ => Err(Error::value(format!("{text} is no size"))),
     }
+}
+
+/// Reads a type: `f32[2, s77][s77, 1]cpu`.
+///
+/// # Errors
+/// `ValueError`, saying what was expected.
+pub fn parse_type(text: &str, hint: &dyn Fn(&str) -> Option<i64>) -> Result<FakeValue> {
+    annotation(text, 1, &mut Symbols::new(hint))
 }
 
 struct Line<'a> {
@@ -87,26 +101,62 @@ struct Place {
     is_backward: bool,
     recompute: Option<Recompute>,
     checkpoint_region: Option<u32>,
+    annotation: Option<Rc<Annotation>>,
 }
 
 /// A parameter of `forward`.
 struct Parameter<'a> {
     name: &'a str,
     value: Option<FakeValue>,
+    written: Option<Rc<str>>,
+    default: Option<Arg>,
+    descriptors: Option<Vec<Rc<str>>>,
 }
 
 struct Reader<'a> {
     lines: Vec<Line<'a>>,
     at: usize,
     symbols: Symbols<'a>,
+    /// Whether what is not understood stays as it is written.
+    lenient: bool,
+    style: Style,
+    has_types: bool,
 }
 
+/// Classes in classes, at most.
+const MOST_NESTED: usize = 64;
+
 impl<'a> Reader<'a> {
+    fn new(lines: impl Iterator<Item = (usize, &'a str)>, hint: &'a dyn Fn(&str) -> Option<i64>, lenient: bool) -> Self {
+        let mut style = Style::FULL;
+        let line = |(number, raw): (usize, &'a str)| {
+            let content = raw.trim_start_matches(' ');
+            Line { number, indent: raw.len() - content.len(), text: content.trim_end() }
+        };
+        let is_text = |line: &Line<'a>| {
+            // A release that indents blank lines does so throughout.
+            style.indented_blanks |= line.text.is_empty() && line.indent >= 8;
+            !line.text.is_empty()
+        };
+        let lines = lines.map(line).filter(is_text).collect();
+        Reader { lines, at: 0, symbols: Symbols::new(hint), lenient, style, has_types: false }
+    }
+
+    fn first(mut self) -> Result<Parsed> {
+        let graph = self.start()?;
+        graph.validate()?;
+        Ok(Parsed { graph, env: self.symbols.env, style: self.style, has_types: self.has_types })
+    }
+
     fn cursor(&self) -> Cursor<'a> {
         match self.lines.get(self.at) {
-            Some(line) => Cursor::new(line.text, line.number),
-            None => Cursor::new("", self.lines.last().map_or(1, |l| l.number + 1)),
+            Some(line) => self.cursor_at(line.text, line.number),
+            None => self.cursor_at("", self.lines.last().map_or(1, |l| l.number + 1)),
         }
+    }
+
+    fn cursor_at(&self, text: &'a str, line: usize) -> Cursor<'a> {
+        if self.lenient { Cursor::lenient(text, line) } else { Cursor::new(text, line) }
     }
 
     /// The first graph: a class, or a function alone.
@@ -119,7 +169,7 @@ impl<'a> Reader<'a> {
         match class_name(self.lines[at].text) {
             Some(name) => {
                 let mut graph = Graph::new(name);
-                self.class(&mut graph)?;
+                self.class(&mut graph, 0)?;
                 Ok(graph)
             }
             None => {
@@ -130,15 +180,18 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn class(&mut self, graph: &mut Graph) -> Result<()> {
+    fn class(&mut self, graph: &mut Graph, depth: usize) -> Result<()> {
         self.at += 1;
         let Some(indent) = self.lines.get(self.at).filter(|l| l.text.starts_with("def forward(")).map(|l| l.indent) else {
             return Err(self.cursor().expected("`def forward(self, ...):`"));
         };
         self.function(graph)?;
         while let Some(name) = self.lines.get(self.at).filter(|l| l.indent == indent).and_then(|l| class_name(l.text)) {
+            if depth == MOST_NESTED {
+                return Err(self.cursor().expected("fewer classes in each other"));
+            }
             let mut subgraph = Graph::new(name);
-            self.class(&mut subgraph)?;
+            self.class(&mut subgraph, depth + 1)?;
             graph.subgraphs.push((name.into(), subgraph));
         }
         Ok(())
@@ -148,11 +201,21 @@ impl<'a> Reader<'a> {
         let indent = self.lines[self.at].indent;
         let mut header = self.cursor();
         header.expect("def forward(")?;
-        let parameters = self.parameters(&mut header)?;
+        let expanded = self.lenient && header.at_end();
+        let parameters = match expanded {
+            true => self.parameter_lines()?,
+            false => self.parameters(&mut header)?,
+        };
+        self.style.expanded |= expanded;
         self.at += 1;
         let joint = matches!(parameters.as_slice(), [a, b] if a.name == "primals" && b.name == "tangents");
-        graph.joint_signature = joint && self.lines.get(self.at..).unwrap_or_default().iter().take(2).any(is_flatten);
-        let mut names = HashMap::new();
+        let rest = self.lines.get(self.at..).unwrap_or_default();
+        let unpacks = match expanded {
+            true => rest.iter().find(|line| !is_input_line(line)).is_some_and(is_flatten),
+            false => rest.iter().take(2).any(is_flatten),
+        };
+        graph.joint_signature = joint && unpacks;
+        let mut names = Names::default();
         match graph.joint_signature {
             true => self.joint_inputs(graph, &mut names)?,
             false => self.inputs(graph, parameters, &mut names)?,
@@ -167,16 +230,23 @@ impl<'a> Reader<'a> {
             if text.starts_with('#') {
                 place = comment(text).unwrap_or(place);
             } else if let Some(value) = text.strip_prefix("return ") {
-                let mut cursor = Cursor::new(value, number);
+                let mut cursor = self.cursor_at(value, number);
                 let wrapped = cursor.eat("pytree.tree_unflatten(");
-                let value = cursor.value(&names)?;
-                if wrapped {
-                    cursor.expect(", self._out_spec)")?;
-                }
-                graph.set_output(value);
+                let (value, descriptors) = match self.lenient && matches!(cursor.rest(), "(" | "[") {
+                    true => self.returned_lines(cursor.rest(), &names)?,
+                    false => {
+                        let value = cursor.value(&names)?;
+                        if wrapped {
+                            cursor.expect(", self._out_spec)")?;
+                        }
+                        (value, None)
+                    }
+                };
+                let id = graph.set_output(value);
+                graph.node_mut(id).meta.descriptors = descriptors;
                 break;
             } else {
-                self.statement(graph, &mut names, &place, Cursor::new(text, number))?;
+                self.statement(graph, &mut names, &place, self.cursor_at(text, number))?;
             }
         }
         gather_results(graph);
@@ -187,34 +257,128 @@ impl<'a> Reader<'a> {
     fn parameters(&mut self, cursor: &mut Cursor<'a>) -> Result<Vec<Parameter<'a>>> {
         let mut parameters = Vec::new();
         while !cursor.eat("):") {
-            let Some(name) = cursor.identifier() else { return Err(cursor.expected("a parameter")) };
-            if cursor.eat(" : ") {
-                cursor.path();
+            if cursor.is_lenient() && cursor.starts_with(") -> ") {
+                break;
             }
-            let value = self.typed(cursor)?;
-            if name != "self" {
-                parameters.push(Parameter { name, value });
-            }
-            if !cursor.eat(", ") && !cursor.starts_with("):") {
+            let parameter = self.parameter(cursor)?;
+            parameters.extend(parameter);
+            if !cursor.eat(", ") && !cursor.starts_with(")") {
                 return Err(cursor.expected("`, ` or `):`"));
             }
         }
         Ok(parameters)
     }
 
-    /// `: "..."`, where it is there.
-    fn typed(&mut self, cursor: &mut Cursor<'a>) -> Result<Option<FakeValue>> {
-        if !cursor.eat(": \"") {
-            return Ok(None);
+    /// The parameters after `self`, each on a line of its own, with its descriptor; ends at the line that closes the head.
+    fn parameter_lines(&mut self) -> Result<Vec<Parameter<'a>>> {
+        let mut parameters = Vec::new();
+        loop {
+            self.at += 1;
+            let mut cursor = self.cursor();
+            if cursor.starts_with(")") {
+                return Ok(parameters);
+            }
+            let parameter = self.parameter(&mut cursor)?;
+            cursor.expect(",")?;
+            let descriptors = cursor.eat("  # ").then(|| vec![cursor.rest().into()]);
+            parameters.extend(parameter.map(|p| Parameter { descriptors, ..p }));
         }
-        let text = cursor.take_while(|c| c != '"');
-        let line = self.lines.get(self.at.min(self.lines.len() - 1)).map_or(1, |l| l.number);
-        cursor.expect("\"")?;
-        annotation(text, line, &mut self.symbols).map(Some)
+    }
+
+    /// `name`, `name: "type"`, `name : type`, with a default; `None` for `self`.
+    fn parameter(&mut self, cursor: &mut Cursor<'a>) -> Result<Option<Parameter<'a>>> {
+        if cursor.is_lenient() {
+            cursor.take_while(|c| c == '*');
+        }
+        let Some(name) = cursor.identifier() else { return Err(cursor.expected("a parameter")) };
+        let before = cursor.clone();
+        let mut written = None;
+        if cursor.eat(" : ") {
+            match cursor.is_lenient() {
+                true => {
+                    cursor.take_type();
+                    written = Some(before.rest()[..before.rest().len() - cursor.rest().len()].into());
+                }
+                false => drop(cursor.path()),
+            }
+        }
+        let (value, other) = self.typed(cursor)?;
+        let default = if cursor.is_lenient() && cursor.eat(" = ") { Some(cursor.value(&Names::default())?) } else { None };
+        Ok((name != "self").then_some(Parameter { name, value, written: other.or(written), default, descriptors: None }))
+    }
+
+    /// The values of `return (`, a line each, with their descriptors; ends after the line that closes them.
+    fn returned_lines(&mut self, open: &str, names: &Names<'a>) -> Result<(Arg, Option<Vec<Rc<str>>>)> {
+        let (mut items, mut descriptors) = (Vec::new(), Vec::new());
+        loop {
+            let mut cursor = self.cursor();
+            self.at += 1;
+            if cursor.starts_with(if open == "(" { ")" } else { "]" }) {
+                let value = if open == "(" { Arg::Tuple(items) } else { Arg::List(items) };
+                return Ok((value, Some(descriptors)));
+            }
+            items.push(cursor.value(names)?);
+            cursor.expect(",")?;
+            descriptors.push(if cursor.eat("  # ") { cursor.rest().into() } else { "".into() });
+        }
+    }
+
+    /// `: "..."`, where it is there: the value, and the type as it is written, where the value would print otherwise.
+    fn typed(&mut self, cursor: &mut Cursor<'a>) -> Result<(Option<FakeValue>, Option<Rc<str>>)> {
+        let before = cursor.rest();
+        let quoted = cursor.eat(": \"");
+        if !quoted && !(self.lenient && cursor.eat(": ")) {
+            return Ok((None, None));
+        }
+        let text = match quoted {
+            true => {
+                let text = cursor.take_while(|c| c != '"');
+                cursor.expect("\"")?;
+                text
+            }
+            // Before types were quoted.
+            false => cursor.take_type(),
+        };
+        let line = cursor.line();
+        let value = annotation(text, line, &mut self.symbols);
+        if !self.lenient {
+            return value.map(|v| (Some(v), None));
+        }
+        if !self.has_types
+            && let Ok(FakeValue::Tensor(_)) = &value
+        {
+            self.has_types = true;
+            self.style.quotes = quoted;
+            self.style.strides = text.contains("][");
+            self.style.devices = !text.ends_with(']');
+        }
+        let WrittenType { value, is_exact } = match value {
+            // Without symbols in it, what prints is what was read.
+            Ok(value) => WrittenType { is_exact: self.prints_as(text, quoted, &value), value: Some(value) },
+            Err(_) => foreign(text, line, &mut self.symbols),
+        };
+        let written = &before[..before.len() - cursor.rest().len()];
+        Ok((value, (!is_exact).then(|| written.into())))
+    }
+
+    /// Whether a value prints as the type that it was read from.
+    fn prints_as(&self, text: &str, quoted: bool, value: &FakeValue) -> bool {
+        let style = self.style;
+        if quoted != style.quotes {
+            return false;
+        }
+        if let FakeValue::Tensor(spec) = value {
+            let alike = text.contains("][") == style.strides && text.ends_with(']') != style.devices;
+            let numbers = |sizes: &[SymInt]| sizes.iter().all(|size| size.as_int().is_some());
+            if alike && numbers(&spec.geometry.sizes) && numbers(&spec.geometry.strides) {
+                return true;
+            }
+        }
+        printed(value, style).is_some_and(|again| again == text)
     }
 
     /// Plain inputs; `l_x_ = L_x_` below the header names the node of the parameter `L_x_`.
-    fn inputs(&mut self, graph: &mut Graph, parameters: Vec<Parameter<'a>>, names: &mut HashMap<String, NodeId>) -> Result<()> {
+    fn inputs(&mut self, graph: &mut Graph, parameters: Vec<Parameter<'a>>, names: &mut Names<'a>) -> Result<()> {
         let mut renamed: HashMap<&str, &str> = HashMap::new();
         while let Some((new, old)) = self.lines.get(self.at).and_then(|l| l.text.split_once(" = ")) {
             if !parameters.iter().any(|p| p.name == old) {
@@ -225,29 +389,45 @@ impl<'a> Reader<'a> {
         }
         for parameter in parameters {
             let name = renamed.get(parameter.name).copied().unwrap_or(parameter.name);
-            let id = graph.placeholder(name, Meta { value: parameter.value, ..Meta::default() });
-            graph.node_mut(id).target = Target::Name(parameter.name.into());
+            let Parameter { value, written, default, descriptors, .. } = parameter;
+            let id = graph.placeholder(name, Meta { value, written_type: written, descriptors, ..Meta::default() });
+            let node = graph.node_mut(id);
+            node.target = Target::Name(parameter.name.into());
+            node.args.extend(default);
             self.bind(graph, names, name, id)?;
         }
         Ok(())
     }
 
     /// The inputs of a joint graph: `a: "..."; b: "...";` where they are typed, then the line that unpacks the trees.
-    fn joint_inputs(&mut self, graph: &mut Graph, names: &mut HashMap<String, NodeId>) -> Result<()> {
+    fn joint_inputs(&mut self, graph: &mut Graph, names: &mut Names<'a>) -> Result<()> {
         let mut types = HashMap::new();
-        if !is_flatten(&self.lines[self.at]) {
+        while self.lines.get(self.at).is_some_and(|line| !is_flatten(line)) {
             let mut cursor = self.cursor();
-            while !cursor.at_end() {
+            while !cursor.at_end() && !cursor.starts_with("#") {
                 let Some(name) = cursor.identifier() else { return Err(cursor.expected("an input")) };
-                types.insert(name, self.typed(&mut cursor)?);
-                cursor.expect(";")?;
+                let (value, written) = self.typed(&mut cursor)?;
+                let mut meta = Meta { value, written_type: written, ..Meta::default() };
+                if self.style.expanded && cursor.eat("  # ") {
+                    meta.descriptors = Some(vec![cursor.rest().into()]);
+                    types.insert(name, meta);
+                    break;
+                }
+                types.insert(name, meta);
+                if !cursor.eat(";") && !(self.style.expanded && cursor.at_end()) {
+                    return Err(cursor.expected("`;`"));
+                }
                 cursor.eat(" ");
             }
             self.at += 1;
         }
         let mut cursor = self.cursor();
         while let Some(name) = cursor.identifier() {
-            let id = graph.placeholder(name, Meta { value: types.remove(name).flatten(), ..Meta::default() });
+            // Until types were quoted, they stood here.
+            let (value, written) = self.typed(&mut cursor)?;
+            let before = types.remove(name).unwrap_or_default();
+            let id =
+                graph.placeholder(name, Meta { value: before.value.or(value), written_type: before.written_type.or(written), ..before });
             self.bind(graph, names, name, id)?;
             cursor.expect(",")?;
             cursor.eat(" ");
@@ -257,9 +437,9 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn bind(&self, graph: &Graph, names: &mut HashMap<String, NodeId>, name: &str, id: NodeId) -> Result<()> {
-        let given = &graph.node(id).name;
-        if **given != *name || names.insert(name.to_owned(), id).is_some() {
+    fn bind(&self, graph: &mut Graph, names: &mut Names<'a>, name: &'a str, id: NodeId) -> Result<()> {
+        let same = *graph.node(id).name == *name || (self.lenient && graph.give_name(id, name));
+        if !same || names.insert(name, id).is_some() {
             let line = self.lines.get(self.at.saturating_sub(1)).map_or(1, |l| l.number);
             return Err(Error::value(format!("line {line}: expected a name that is free, found `{name}`")));
         }
@@ -267,27 +447,35 @@ impl<'a> Reader<'a> {
     }
 
     /// `name: "type" = call`, or one of the two forms that change a value in place.
-    fn statement(&mut self, graph: &mut Graph, names: &mut HashMap<String, NodeId>, place: &Place, start: Cursor<'a>) -> Result<()> {
+    fn statement(&mut self, graph: &mut Graph, names: &mut Names<'a>, place: &Place, start: Cursor<'a>) -> Result<()> {
         let mut cursor = start.clone();
         let Some(name) = cursor.identifier() else { return Err(start.expected("`name = call`")) };
-        let value = self.typed(&mut cursor)?;
+        let (value, written) = self.typed(&mut cursor)?;
         let in_place = match value {
             None if !cursor.starts_with(" = ") => self.in_place(names, &start)?,
             _ => None,
         };
-        let (name, value, call) = match in_place {
+        let (name, value, written, call) = match in_place {
             Some((call, mut after)) => {
                 let Some(name) = after.identifier() else { return Err(after.expected("a name")) };
-                let value = self.typed(&mut after)?;
-                (name, value, call)
+                let (value, written) = self.typed(&mut after)?;
+                (name, value, written, call)
             }
             None => {
                 cursor.expect(" = ")?;
-                let call = expression(&mut cursor, names, value.as_ref())?;
-                if !cursor.at_end() && !(cursor.starts_with(";  ") && cursor.rest().ends_with(" = None")) {
-                    return Err(cursor.expected("the end of the call"));
-                }
-                (name, value, call)
+                let right = cursor.rest();
+                let call = expression(&mut cursor, names, value.as_ref()).and_then(|call| {
+                    let ends = cursor.at_end() || (cursor.starts_with(";  ") && cursor.rest().ends_with(" = None"));
+                    if ends { Ok(call) } else { Err(cursor.expected("the end of the call")) }
+                });
+                let call = match call {
+                    Err(_) if self.lenient => {
+                        let released = right.rfind(";  ").filter(|_| right.ends_with(" = None"));
+                        text_call(&right[..released.unwrap_or(right.len())], names)
+                    }
+                    call => call?,
+                };
+                (name, value, written, call)
             }
         };
         let meta = Meta {
@@ -296,6 +484,8 @@ impl<'a> Reader<'a> {
             is_backward: place.is_backward,
             recompute: place.recompute,
             checkpoint_region: place.checkpoint_region,
+            written_type: written,
+            annotation: place.annotation.clone(),
             ..Meta::default()
         };
         let id = match call {
@@ -311,7 +501,7 @@ impl<'a> Reader<'a> {
 
     /// `x += y;  name = x` and `x[i] = y;  name = x`.
     #[allow(clippy::type_complexity)]
-    fn in_place(&self, names: &HashMap<String, NodeId>, start: &Cursor<'a>) -> Result<Option<(Call, Cursor<'a>)>> {
+    fn in_place(&self, names: &Names<'a>, start: &Cursor<'a>) -> Result<Option<(Call, Cursor<'a>)>> {
         let mut cursor = start.clone();
         let object = match cursor.identifier().and_then(|n| names.get(n)) {
             Some(id) => Arg::Node(*id),
@@ -338,127 +528,24 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// Whether a line of an expanded head is an input with its type.
+fn is_input_line(line: &Line) -> bool {
+    !line.text.starts_with('#') && !is_flatten(line) && line.text.split_once(':').is_some_and(|(name, _)| !name.contains(' '))
+}
+
 fn is_flatten(line: &Line) -> bool {
     line.text.contains(" = fx_pytree.tree_flatten_spec(")
-}
-
-/// The right side of an assignment.
-struct Call {
-    attribute: Option<String>,
-    target: Target,
-    args: Vec<Arg>,
-    kwargs: Vec<(std::rc::Rc<str>, Arg)>,
-}
-
-/// The path of an attribute of `self`: `self.a.b`, with `getattr(self.a, "0")` where a part is no identifier.
-fn owned(cursor: &mut Cursor<'_>) -> Result<String> {
-    let mut path = String::new();
-    if cursor.eat("getattr(") {
-        path = owned(cursor)?;
-        cursor.expect(", ")?;
-        if !path.is_empty() {
-            path.push('.');
-        }
-        path.push_str(&cursor.string()?);
-        cursor.expect(")")?;
-    } else {
-        cursor.expect("self")?;
-    }
-    while cursor.eat(".") {
-        let name = cursor.identifier().ok_or_else(|| cursor.expected("the name of an attribute"))?;
-        if !path.is_empty() {
-            path.push('.');
-        }
-        path.push_str(name);
-    }
-    Ok(path)
-}
-
-fn expression(cursor: &mut Cursor<'_>, names: &HashMap<String, NodeId>, value: Option<&FakeValue>) -> Result<Call> {
-    let done = |target, args| Ok(Call { attribute: None, target, args, kwargs: Vec::new() });
-    // Sizes are computed by Python's operators in every graph; tensors only in captured ones.
-    let is_tensor = matches!(value, Some(FakeValue::Tensor(_)));
-    let by_symbol = |symbol: &str, unary: &'static str| match (is_tensor, operator_of(symbol)) {
-        (false, Some(name)) if unary.is_empty() => Target::Operator(name.into()),
-        (false, _) if !unary.is_empty() => Target::Operator(unary.into()),
-        _ => Target::Torch { op: "".into(), shown: Shown::Operator(symbol.into()) },
-    };
-    for (symbol, name) in [("~", "invert"), ("-", "neg"), ("+", "pos")] {
-        let mut ahead = cursor.clone();
-        if ahead.eat(symbol) && ahead.clone().identifier().is_some_and(|n| names.contains_key(n)) {
-            let operand = ahead.value(names)?;
-            if ahead.at_end() || ahead.starts_with(";  ") {
-                *cursor = ahead;
-                return done(by_symbol(symbol, name), vec![operand]);
-            }
-        }
-    }
-    if cursor.starts_with("self.") || cursor.starts_with("getattr(self") || cursor.starts_with("getattr(getattr(") {
-        let attribute = Some(owned(cursor)?);
-        return Ok(Call { attribute, target: Target::Getitem, args: Vec::new(), kwargs: Vec::new() });
-    }
-    let mut ahead = cursor.clone();
-    if let Some(path) = ahead.path()
-        && (ahead.starts_with("(") || path.contains('.'))
-    {
-        let object = path.split_once('.').and_then(|(first, rest)| names.get(first).map(|id| (*id, rest)));
-        if ahead.eat("(") {
-            let (mut args, kwargs) = ahead.arguments(names)?;
-            let target = match (path.strip_prefix("torch.ops."), object) {
-                (Some(op), _) => match op.strip_prefix("higher_order.") {
-                    Some(name) => Target::HigherOrder(name.into()),
-                    None => Target::Op(op.into()),
-                },
-                (None, Some((id, method))) => {
-                    args.insert(0, Arg::Node(id));
-                    Target::Torch { op: "".into(), shown: Shown::Method(method.into()) }
-                }
-                (None, None) => match path.strip_prefix("torch.").filter(|name| name.starts_with("sym_") || name.starts_with("_sym_")) {
-                    Some(name) => Target::Operator(name.into()),
-                    None if path.starts_with("math_") || path == "round" => Target::Operator(path.into()),
-                    None if is_of_graphs(path) => Target::Torch { op: "".into(), shown: Shown::Function(path.into()) },
-                    None => return Err(cursor.expected("a function of PyTorch's")),
-                },
-            };
-            *cursor = ahead;
-            return Ok(Call { attribute: None, target, args, kwargs });
-        }
-        if let Some((id, field)) = object {
-            *cursor = ahead;
-            let target = Target::Torch { op: "".into(), shown: Shown::Function("getattr".into()) };
-            return done(target, vec![Arg::Node(id), Arg::Str(field.into())]);
-        }
-    }
-    let start = cursor.clone();
-    let left = cursor.value(names)?;
-    if cursor.eat("[") {
-        let index = cursor.value(names)?;
-        cursor.expect("]")?;
-        return done(Target::Getitem, vec![left, index]);
-    }
-    if !cursor.eat(" ") {
-        return Err(start.expected("a call, an operator or `x[...]`"));
-    }
-    let symbol = cursor.take_while(|c| c != ' ');
-    if operator_of(symbol).is_none() {
-        return Err(start.expected("a call, an operator or `x[...]`"));
-    }
-    cursor.expect(" ")?;
-    let right = cursor.value(names)?;
-    done(by_symbol(symbol, ""), vec![left, right])
-}
-
-/// Whether graphs that torch.fx prints call functions of this name: PyTorch's, or of a module that the name begins with. Nothing of
-/// Python's own is among them, nor of other modules': what is read may be printed again as a file to run.
-fn is_of_graphs(path: &str) -> bool {
-    let is_wrapped = |prefix| path.starts_with(prefix) && !path.contains('.');
-    path.starts_with("torch.") || path == "getattr" || ["torch_", "_operator_", "__main___"].into_iter().any(is_wrapped)
 }
 
 /// What a comment line says; `None` for one that says nothing of nodes.
 fn comment(text: &str) -> Option<Place> {
     let mut rest = text.strip_prefix("# ")?;
     let mut place = Place::default();
+    if let Some(after) = rest.strip_prefix("Annotation: ") {
+        let (shown, after) = after.split_at(end_of_braces(after)?);
+        place.annotation = Some(Rc::new(Annotation { shown: shown.to_owned(), memory_budget: None }));
+        rest = after.strip_prefix(' ')?;
+    }
     let tag = |name: &str| {
         [Recompute::MustSave, Recompute::PreferSave, Recompute::MustRecompute, Recompute::PreferRecompute]
             .into_iter()
@@ -489,7 +576,8 @@ fn comment(text: &str) -> Option<Place> {
         // A line of code that is empty leaves nothing after the colon once blanks are trimmed.
         rest.strip_prefix("File: ")?.strip_suffix(", code:").map(|l| (l, ""))
     })?;
-    let (location, function) = location.split_once(" in ")?;
+    // Until PyTorch 2.2 the function was not named.
+    let (location, function) = location.split_once(" in ").unwrap_or((location, ""));
     let (file, line) = location.rsplit_once(':')?;
     let line = line.parse().ok()?;
     let span = Span { line, column: 0, end_line: line, end_column: 0 };
@@ -497,6 +585,25 @@ fn comment(text: &str) -> Option<Place> {
     let code = on_one_line(code).trim_end().into();
     place.source = Some(Source { span, file: file.into(), function: function.into(), code, indent: 0, library_line: None });
     Some(place)
+}
+
+/// Where the dictionary that a text begins with ends.
+fn end_of_braces(text: &str) -> Option<usize> {
+    let (mut depth, mut quote, mut escaped) = (0usize, None, false);
+    for (at, c) in text.char_indices() {
+        match (quote, c) {
+            _ if escaped => escaped = false,
+            (Some(_), '\\') => escaped = true,
+            (Some(open), c) if c == open => quote = None,
+            (Some(_), _) => {}
+            (None, '\'' | '"') => quote = Some(c),
+            (None, '{') => depth += 1,
+            (None, '}') if depth <= 1 => return Some(at + 1),
+            (None, '}') => depth -= 1,
+            (None, _) => {}
+        }
+    }
+    None
 }
 
 /// A call of several results prints without a type: its value is put together from what is taken out of it.

@@ -10,20 +10,26 @@ use shape::SymInt;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// What `print_readable` shows of each value.
+/// What `print_readable` shows of each value, and how releases of PyTorch laid it out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
     /// Strides beside sizes.
     pub strides: bool,
     /// Devices.
     pub devices: bool,
+    /// Types between quotes, as since PyTorch 2.2.
+    pub quotes: bool,
+    /// Inputs and returned values one a line, with their descriptors, as traces show AOTAutograd's graphs (`expanded_def=True`).
+    pub expanded: bool,
+    /// Blank lines indented as their neighbours, as until PyTorch 2.5.
+    pub indented_blanks: bool,
 }
 
 impl Style {
     /// `print_readable(include_stride=True, include_device=True)`, as the logs show graphs.
-    pub const FULL: Style = Style { strides: true, devices: true };
+    pub const FULL: Style = Style { strides: true, devices: true, quotes: true, expanded: false, indented_blanks: false };
     /// `print_readable()`.
-    pub const PLAIN: Style = Style { strides: false, devices: false };
+    pub const PLAIN: Style = Style { strides: false, devices: false, ..Style::FULL };
 }
 
 /// A printed graph.
@@ -90,6 +96,13 @@ impl Lines {
         }
     }
 
+    /// Adds a blank line.
+    fn blank(&mut self, indent: usize, style: Option<Style>) {
+        let indent = if style.is_some_and(|s| s.indented_blanks) { indent } else { 0 };
+        self.text.extend(std::iter::repeat_n(' ', indent));
+        self.push(0, "");
+    }
+
     fn finish(self, graph: &Graph) -> Printed {
         let mut line_of_node = vec![None; graph.arena_len()];
         for (id, line) in self.nodes {
@@ -104,8 +117,8 @@ fn class(graph: &Graph, name: &str, style: Style, indent: usize, lines: &mut Lin
     function(graph, Some(style), indent + 4, lines);
     let own = std::mem::take(&mut lines.nodes);
     for (name, subgraph) in &graph.subgraphs {
-        lines.push(0, "");
-        class(subgraph, name, style, indent + 4, lines);
+        lines.blank(indent + 4, Some(style));
+        class(subgraph, name, Style { expanded: false, ..style }, indent + 4, lines);
     }
     lines.nodes = own;
 }
@@ -117,19 +130,25 @@ fn function(graph: &Graph, style: Option<Style>, indent: usize, lines: &mut Line
     let parameters: Vec<(&Node, String)> = graph.placeholders().map(|n| (n, parameter(n))).collect();
     let signature_line = lines.count;
     let body = indent + 4;
+    let expanded = style.is_some_and(|s| s.expanded);
     if graph.joint_signature {
-        lines.push(indent, "def forward(self, primals, tangents):");
-        let typed: Vec<_> =
-            parameters.iter().map(|(n, p)| (p, annotate(n))).filter(|(_, a)| !a.is_empty()).map(|(p, a)| format!("{p}{a}")).collect();
-        let defined = if typed.is_empty() { signature_line + 1 } else { lines.count };
-        if !typed.is_empty() {
-            lines.push(body, &format!("{};\n", typed.join("; ")));
+        if expanded {
+            lines.push(indent, "def forward(");
+            ["self,", "primals,", "tangents,"].into_iter().for_each(|line| lines.push(body, line));
+            lines.push(indent, "):");
+        } else {
+            lines.push(indent, "def forward(self, primals, tangents):");
         }
-        lines.nodes.extend(parameters.iter().map(|(n, _)| (n.id, defined)));
-        if !parameters.is_empty() {
-            let names: Vec<_> = parameters.iter().map(|(_, p)| p.as_str()).collect();
-            lines.push(body, &format!("{}, = fx_pytree.tree_flatten_spec([primals, tangents], self._in_spec)", names.join(", ")));
+        joint_inputs(&parameters, &annotate, style, body, lines);
+    } else if expanded {
+        lines.push(indent, "def forward(");
+        lines.push(body, "self,");
+        for (node, name) in &parameters {
+            let default = node.args.first().map(|a| format!(" = {}", arg_repr(graph, a))).unwrap_or_default();
+            lines.nodes.push((node.id, lines.count));
+            lines.push(body, &format!("{name}{}{default},{}", annotate(node), described(node, 0)));
         }
+        lines.push(indent, "):");
     } else {
         lines.nodes.extend(parameters.iter().map(|(n, _)| (n.id, signature_line)));
         lines.push(indent, &signature(graph, style));
@@ -143,7 +162,7 @@ fn function(graph: &Graph, style: Option<Style>, indent: usize, lines: &mut Line
             if place.as_ref() != Some(&here) {
                 // The blank line before a comment is left out at the top of the body.
                 if !first {
-                    lines.push(0, "");
+                    lines.blank(body, style);
                 }
                 lines.push(body, &here);
                 place = Some(here);
@@ -160,6 +179,7 @@ fn function(graph: &Graph, style: Option<Style>, indent: usize, lines: &mut Line
             }
             Opcode::GetAttr => format!("{}{} = {}", node.name, annotate(node), attribute("self", &node.target.text())),
             Opcode::Call => call(graph, node, &annotate(node)),
+            Opcode::Output if expanded && node.meta.descriptors.is_some() => returned_in_lines(graph, node),
             Opcode::Output if graph.joint_signature => format!("return pytree.tree_unflatten({}, self._out_spec)", returned(graph, node)),
             Opcode::Output => format!("return {}", returned(graph, node)),
         };
@@ -181,6 +201,65 @@ fn function(graph: &Graph, style: Option<Style>, indent: usize, lines: &mut Line
         first = false;
     }
     lines.functions.push(FunctionLines { first: signature_line, body: after_inputs, end: lines.count });
+}
+
+/// The inputs of a joint graph: their types, then the line that unpacks the trees.
+fn joint_inputs(parameters: &[(&Node, String)], annotate: &dyn Fn(&Node) -> String, style: Option<Style>, body: usize, lines: &mut Lines) {
+    let typed: Vec<(&Node, String)> = parameters.iter().map(|(n, p)| (*n, format!("{p}{}", annotate(n)))).collect();
+    let has_types = parameters.iter().zip(&typed).any(|((_, name), (_, typed))| name.len() < typed.len());
+    let quotes = style.is_none_or(|s| s.quotes);
+    let defined = lines.count;
+    match style {
+        Some(style) if style.expanded => {
+            for ((node, typed), (_, name)) in typed.iter().zip(parameters).filter(|((_, typed), (_, name))| name.len() < typed.len()) {
+                lines.nodes.push((node.id, lines.count));
+                lines.push(body, &format!("{typed}{}", described(node, 0)));
+                debug_assert!(typed.starts_with(name.as_str()));
+            }
+        }
+        Some(style) if has_types && quotes => {
+            let texts: Vec<&str> = typed
+                .iter()
+                .zip(parameters)
+                .filter(|((_, typed), (_, name))| name.len() < typed.len())
+                .map(|((_, t), _)| t.as_str())
+                .collect();
+            let end = if style.indented_blanks { "; " } else { ";" };
+            lines.nodes.extend(parameters.iter().map(|(n, _)| (n.id, defined)));
+            lines.push(body, &format!("{}{end}", texts.join("; ")));
+            lines.blank(body.saturating_sub(4), Some(style));
+        }
+        _ => lines.nodes.extend(parameters.iter().map(|(n, _)| (n.id, defined))),
+    }
+    if !parameters.is_empty() {
+        let names: Vec<&str> = match quotes {
+            true => parameters.iter().map(|(_, p)| p.as_str()).collect(),
+            // Until types were quoted, they stood beside the names.
+            false => typed.iter().map(|(_, typed)| typed.as_str()).collect(),
+        };
+        lines.push(body, &format!("{}, = fx_pytree.tree_flatten_spec([primals, tangents], self._in_spec)", names.join(", ")));
+    }
+}
+
+/// `  # PlainAOTInput(idx=0)`, of an input or of a returned value.
+fn described(node: &Node, i: usize) -> String {
+    node.meta.descriptors.as_ref().and_then(|all| all.get(i)).map(|text| format!("  # {text}")).unwrap_or_default()
+}
+
+/// What is returned, a line each.
+fn returned_in_lines(graph: &Graph, output: &Node) -> String {
+    let (open, items, close) = match output.args.first() {
+        Some(Arg::List(items)) => ('[', items.as_slice(), ']'),
+        Some(Arg::Tuple(items)) => ('(', items.as_slice(), ')'),
+        _ => return format!("return {}", returned(graph, output)),
+    };
+    let (head, tail) = if graph.joint_signature { ("pytree.tree_unflatten(", ", self._out_spec)") } else { ("", "") };
+    let mut out = format!("return {head}{open}\n");
+    for (i, item) in items.iter().enumerate() {
+        out.push_str(&format!("    {},{}\n", arg_repr(graph, item), described(output, i)));
+    }
+    out.push(close);
+    out + tail
 }
 
 /// The head of a `forward` that takes its inputs one by one.
@@ -224,7 +303,14 @@ fn parameter(node: &Node) -> String {
 
 /// `: "f32[2]"`, with a style.
 fn annotated(node: &Node, style: Option<Style>) -> String {
-    style.and_then(|s| annotation(node, s)).map(|a| format!(": \"{a}\"")).unwrap_or_default()
+    let Some(style) = style else { return String::new() };
+    match (&node.meta.written_type, node.meta.value.as_ref()) {
+        (Some(written), _) => written.to_string(),
+        (None, Some(value)) => {
+            annotation(value, style).map(|a| if style.quotes { format!(": \"{a}\"") } else { format!(": {a}") }).unwrap_or_default()
+        }
+        (None, None) => String::new(),
+    }
 }
 
 /// Per node, the values it is the last to read, itself included where nobody reads it.
@@ -279,8 +365,8 @@ pub fn recompute_name(tag: Recompute) -> &'static str {
 }
 
 /// What is known of a value, as its type annotation; `None` where nothing is written.
-fn annotation(node: &Node, style: Style) -> Option<String> {
-    match node.meta.value.as_ref()? {
+pub(super) fn annotation(value: &FakeValue, style: Style) -> Option<String> {
+    match value {
         FakeValue::Tensor(spec) => {
             let list = |v: &[SymInt]| format!("[{}]", v.iter().map(SymInt::to_string).collect::<Vec<_>>().join(", "));
             let strides = if style.strides { list(&spec.geometry.strides) } else { String::new() };
@@ -362,6 +448,7 @@ fn call(graph: &Graph, node: &Node, annotation: &str) -> String {
         },
         Target::Torch { shown: Shown::Method(method), .. } => assign(format!("{}({})", attribute(&arg(0), method), arguments(1))),
         Target::Torch { shown: Shown::Operator(symbol), .. } => with_symbol(symbol),
+        Target::Torch { shown: Shown::Text(text), .. } => assign(text.to_string()),
         Target::Torch { shown: Shown::Function(function), .. } => match (&**function, node.args.get(1)) {
             ("getattr", Some(Arg::Str(field))) if node.args.len() == 2 && is_identifier(field) => assign(attribute(&arg(0), field)),
             _ => assign(format!("{function}({})", arguments(0))),

@@ -464,6 +464,6 @@ fn value(arg: &Arg, values: &HashMap<NodeId, Value>) -> Value {
         Arg::Device(d) => Value::Device(*d),
         Arg::Layout(l) => Value::Layout(*l),
         Arg::MemoryFormat(m) => Value::MemoryFormat(*m),
-        Arg::None | Arg::Ellipsis | Arg::Slice(_) | Arg::Dict(_) | Arg::Op(_) => Value::None,
+        Arg::None | Arg::Ellipsis | Arg::Slice(_) | Arg::Dict(_) | Arg::Op(_) | Arg::Text(_) => Value::None,
     }
 }

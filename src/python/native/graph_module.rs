@@ -142,7 +142,7 @@ impl PyGraphModule {
     #[pymethod]
     fn print_readable(zelf: &Py<Self>, args: FuncArgs, vm: &VirtualMachine) -> String {
         let flag = |name: &str| args.kwargs.get(name).is_some_and(|o| o.is(&vm.ctx.true_value));
-        let style = Style { strides: flag("include_stride"), devices: flag("include_device") };
+        let style = Style { strides: flag("include_stride"), devices: flag("include_device"), ..Style::PLAIN };
         zelf.with_shown(|graph| graph::print_readable(graph, style).text)
     }
 
@@ -268,6 +268,7 @@ impl Tell<'_> {
             }
             Arg::Slice(parts) => return vm.ctx.types.slice_type.to_owned().as_object().call(items(&parts[..])?, vm),
             Arg::Ellipsis => return Ok(vm.ctx.ellipsis.clone().into()),
+            Arg::Text(text) => return Ok(vm.ctx.new_str(&**text).into()),
         };
         from_value(value, vm)
     }
@@ -281,7 +282,7 @@ impl Tell<'_> {
                 Some(entry) => ("object", overload(entry, vm)),
                 None => ("function", text(&format!("torch.ops.{name}"))),
             },
-            Target::Torch { shown: Shown::Function(name), .. } => ("function", text(name)),
+            Target::Torch { shown: Shown::Function(name) | Shown::Text(name), .. } => ("function", text(name)),
             Target::Torch { shown: Shown::Method(name), .. } => ("method", text(name)),
             Target::Torch { shown: Shown::Operator(symbol), .. } => match (&**symbol, num_args) {
                 ("-", 1) => ("operator", text("neg")),
