@@ -1,11 +1,9 @@
 //! From the compiler's own types to what a report shows of a compilation.
 
-use std::collections::HashMap;
-
 use crate::aot::schemas::{self, Artifacts, MutationType, OutputType, ViewAndMutationMeta};
-use crate::graph::{Arg, FakeValue, Graph, Node, Opcode, Target};
-use crate::graph_view::{functionalized, view};
-use crate::report::{Compilation, CompilationKind, InputInfo, Metadata, OutputInfo, Saved};
+use crate::graph::{Arg, Graph, Opcode, Target};
+use crate::graph_view::{functionalized, saved_values, view};
+use crate::report::{Compilation, CompilationKind, InputInfo, Metadata, OutputInfo};
 
 /// A target with the module it is in.
 fn qualified(target: &Target) -> String {
@@ -47,17 +45,7 @@ pub fn compilation(id: u32, region: Option<u32>, artifacts: &Artifacts) -> Compi
         out.functionalized = Some(view(&functionalized(&artifacts.traced, num_fwd_outputs)));
         out.forward = Some(view(&split.forward));
         out.backward = Some(view(&split.backward));
-        let by_name: HashMap<&str, &Node> = split.forward.nodes().map(|n| (&*n.name, n)).collect();
-        let storages = crate::partition::saved::storages(&split.forward);
-        let one = |name: &String| {
-            let storage = storages.get(name);
-            Saved {
-                view_of: storage.filter(|storage| storage.base != *name).map(|storage| storage.base.clone()),
-                of_input: storage.is_some_and(|storage| storage.is_given),
-                ..saved(name, by_name.get(name.as_str()).copied())
-            }
-        };
-        out.saved = Some(split.saved.iter().map(one).collect());
+        out.saved = Some(saved_values(&split.forward, &split.saved));
         out.partition = Some(split.report.clone());
     }
     out
@@ -177,22 +165,4 @@ fn alias_in_words(info: &schemas::OutputInfo, inputs: &[&str]) -> String {
         }
         OutputType::CustomFunctionView => "A view that a custom autograd.Function made: it keeps that function's backward.".to_owned(),
     }
-}
-
-fn saved(name: &str, node: Option<&Node>) -> Saved {
-    let mut out = Saved { name: name.to_owned(), ..Saved::default() };
-    let Some(node) = node else { return out };
-    out.span = node.meta.source.as_ref().map(|s| s.span.clone());
-    match &node.meta.value {
-        Some(FakeValue::Tensor(spec)) => {
-            let text = |v: &[crate::shape::SymInt]| v.iter().map(ToString::to_string).collect();
-            out.dtype = Some(spec.dtype.name().to_owned());
-            out.shape = Some(text(&spec.geometry.sizes));
-            out.stride = Some(text(&spec.geometry.strides));
-            out.bytes = spec.bytes();
-        }
-        Some(FakeValue::Int(i)) => out.sym = Some(i.to_string()),
-        _ => {}
-    }
-    out
 }

@@ -12,7 +12,6 @@ pub mod describe;
 #[cfg(feature = "python")]
 pub mod dynamo;
 pub mod export;
-pub mod graph_view;
 #[cfg(feature = "python")]
 pub mod python;
 #[cfg(target_arch = "wasm32")]
@@ -23,7 +22,7 @@ pub use diagnostics::error;
 pub use dispatch::{aten, t};
 pub use operators as ops;
 pub use report::bundle;
-pub use {autograd, decompositions, dispatch, graph, partition, report, shape, tensor, transforms};
+pub use {autograd, decompositions, dispatch, graph, graph_view, partition, report, shape, tensor, trace, transforms};
 
 /// Places in the visitor's script.
 pub mod span {

@@ -12,6 +12,7 @@ use aot_playground::export;
 use aot_playground::python::{Counted, RunOptions, supervised};
 use aot_playground::report::protocol::GraphFormat;
 use aot_playground::report::{Answer, Check, Event, PYTORCH_VERSION, Question, Report};
+use aot_playground::trace;
 
 /// Compiling makes many small objects, which the system's allocator takes a third of the time for.
 #[global_allocator]
@@ -22,6 +23,9 @@ const HELP: &str = r#"Runs a PyTorch script and shows what AOTAutograd makes of 
 Usage: aot-playground run SCRIPT.py [--backend NAME] [--check] [--emit WHAT] [LIMITS]
        aot-playground operators [--markdown | --json]
        aot-playground ask SCRIPT.py QUESTION [--compilation N] [--backend NAME] [LIMITS]
+       aot-playground read FILE... [--json]
+       aot-playground explain FILE...
+       aot-playground diff A B [--json]
        aot-playground --help | --version
 
   SCRIPT.py             a file, or - for standard input
@@ -46,7 +50,14 @@ Usage: aot-playground run SCRIPT.py [--backend NAME] [--check] [--emit WHAT] [LI
 
 operators lists what is supported: every operator, and whether it has a derivative and runs on the GPU.
 
-The exit status is the script's own; the traceback of an exception goes to standard error.
+read, explain and diff open what PyTorch writes: TORCH_TRACE logs, tlparse's folders, TORCH_LOGS text, files
+of torch_compile_debug and of the minifier, one graph alone, or an archive (.zip, .gz) of them; of one process
+or of several ranks. read says what is there, with --json as one report; explain says what is saved for the
+backward, why graphs broke and why they were compiled again; diff compares two.
+
+The exit status is the script's own; the traceback of an exception goes to standard error. Of read, explain
+and diff it is 0 where the files were read or are the same, 1 where they differ, 2 where the command line
+makes no sense, 3 where a file can't be read.
 "#;
 
 /// Backends that a plain `torch.compile` can stand for.
@@ -55,6 +66,8 @@ const BACKENDS: &[&str] = &["aot_eager", "aot_eager_default_partitioner", "eager
 const STAGES: &[&str] = &["captured", "functionalized", "joint", "forward", "backward", "inference"];
 /// Exit status for a command line that makes no sense, as Python has it.
 const USAGE: u8 = 2;
+/// Exit status for logs that can't be read.
+const UNREADABLE: u8 = 3;
 
 enum Command {
     Help,
@@ -62,6 +75,14 @@ enum Command {
     Operators { json: bool },
     Run { script: OsString, options: RunOptions, emit: Option<Emit> },
     Ask { script: OsString, options: RunOptions, compilation: u32, question: Question },
+    Logs(Logs),
+}
+
+/// What is asked of logs.
+enum Logs {
+    Read { files: Vec<OsString>, json: bool },
+    Explain { files: Vec<OsString> },
+    Diff { first: OsString, second: OsString, json: bool },
 }
 
 /// What is printed instead of what the script prints.
@@ -86,6 +107,7 @@ fn main() -> ExitCode {
         Ok(Command::Operators { json: true }) => catalogue::json().map_err(|e| e.to_string()).and_then(|text| print(&text)),
         Ok(Command::Run { script, options, emit }) => run(&script, &options, emit.as_ref()),
         Ok(Command::Ask { script, options, compilation, question }) => ask(&script, &options, compilation, &question),
+        Ok(Command::Logs(asked)) => logs(&asked),
         Err(error) => Err(format!("{error}\nTry 'aot-playground --help'.")),
     };
     match status {
@@ -106,6 +128,7 @@ fn parse(mut parser: lexopt::Parser) -> Result<Command, lexopt::Error> {
     let mut stage = None;
     let mut question = None;
     let mut compilation = None;
+    let mut more = Vec::new();
     while let Some(argument) = parser.next()? {
         match argument {
             Short('h') | Long("help") => return Ok(Command::Help),
@@ -146,10 +169,19 @@ fn parse(mut parser: lexopt::Parser) -> Result<Command, lexopt::Error> {
                 let asked = serde_json::from_str(&value.string()?).map_err(|error| format!("that is no question: {error}"))?;
                 question = Some(asked);
             }
+            Value(value) if verb.as_ref().is_some_and(|v| v == "read" || v == "explain" || v == "diff") => more.push(value),
             _ => return Err(argument.unexpected()),
         }
     }
-    match (verb, script) {
+    let files = || script.iter().cloned().chain(more.iter().cloned()).collect::<Vec<_>>();
+    match (verb, script.clone()) {
+        (Some(verb), Some(_)) if verb == "read" => Ok(Command::Logs(Logs::Read { files: files(), json: wants_json(emit.as_deref())? })),
+        (Some(verb), Some(_)) if verb == "explain" => Ok(Command::Logs(Logs::Explain { files: files() })),
+        (Some(verb), Some(first)) if verb == "diff" => match more.as_slice() {
+            [second] => Ok(Command::Logs(Logs::Diff { first, second: second.clone(), json: wants_json(emit.as_deref())? })),
+            _ => Err("diff compares two files".into()),
+        },
+        (Some(verb), None) if verb == "read" || verb == "explain" || verb == "diff" => Err("no file given".into()),
         (Some(verb), None) if verb == "operators" => Ok(Command::Operators { json: emit.is_some() }),
         (Some(verb), Some(script)) if verb == "run" => {
             let emit = what_to_emit(emit.as_deref(), stage, compilation)?;
@@ -162,6 +194,86 @@ fn parse(mut parser: lexopt::Parser) -> Result<Command, lexopt::Error> {
         (Some(verb), None) if verb == "run" || verb == "ask" => Err("no script given".into()),
         (Some(verb), _) => Err(format!("unknown command '{}'", verb.to_string_lossy()).into()),
         (None, _) => Err("no command given".into()),
+    }
+}
+
+/// Whether a report is asked for instead of words.
+fn wants_json(emit: Option<&str>) -> Result<bool, String> {
+    match emit {
+        None => Ok(false),
+        Some("json") => Ok(true),
+        Some(other) => Err(format!("cannot emit '{other}' of a log; there is json")),
+    }
+}
+
+/// What is at a path: a file, or all files of a folder.
+fn given(path: &std::path::Path, name: String, out: &mut Vec<trace::Given>) -> std::io::Result<()> {
+    if path.is_dir() {
+        let mut entries: Vec<_> = std::fs::read_dir(path)?.collect::<Result<_, _>>()?;
+        entries.sort_by_key(std::fs::DirEntry::file_name);
+        // A link to a folder above would never end.
+        for entry in entries.iter().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file() || kind.is_dir())) {
+            given(&entry.path(), format!("{name}/{}", entry.file_name().to_string_lossy()), out)?;
+        }
+        return Ok(());
+    }
+    out.push(trace::Given { name, bytes: std::fs::read(path)? });
+    Ok(())
+}
+
+fn opened(paths: &[&OsString]) -> Result<trace::Log, String> {
+    let mut files = Vec::new();
+    for path in paths {
+        let name = path.to_string_lossy().into_owned();
+        let read = match *path == "-" {
+            true => {
+                let mut bytes = Vec::new();
+                let read = std::io::Read::read_to_end(&mut std::io::stdin(), &mut bytes).map(drop);
+                files.push(trace::Given { name: "standard input".to_owned(), bytes });
+                read
+            }
+            false => given(std::path::Path::new(path), name.clone(), &mut files),
+        };
+        read.map_err(|error| format!("can't open '{name}': {error}"))?;
+    }
+    trace::open(files)
+}
+
+/// Reads logs and says what is in them.
+fn logs(asked: &Logs) -> Result<u8, String> {
+    aot_playground::ops::install();
+    // Inductor's passes fold constants.
+    aot_playground::backend::cpu::install();
+    trace::decision::install_joint_passes(|graph, replayed| aot_playground::aot::passes::Passes::default().apply(graph, replayed));
+    let unreadable = |message: String| {
+        eprintln!("aot-playground: {message}");
+        Ok(UNREADABLE)
+    };
+    match asked {
+        Logs::Read { files, json } => match opened(&files.iter().collect::<Vec<_>>()) {
+            Ok(log) if *json => {
+                let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+                trace::report::write(&log, &mut out).and_then(|()| out.flush()).map_err(|error| error.to_string())?;
+                Ok(0)
+            }
+            Ok(log) => print(&trace::explain::overview(&log)),
+            Err(message) => unreadable(message),
+        },
+        Logs::Explain { files } => match opened(&files.iter().collect::<Vec<_>>()) {
+            Ok(log) => print(&trace::explain::explain(&log)),
+            Err(message) => unreadable(message),
+        },
+        Logs::Diff { first, second, json } => match (opened(&[first]), opened(&[second])) {
+            (Ok(a), Ok(b)) => {
+                let found = trace::diff::diff(&a, &b);
+                match json {
+                    true => print(&(serde_json::to_string(&found).map_err(|error| error.to_string())? + "\n"))?,
+                    false => print(&found.words())?,
+                };
+                Ok(u8::from(!found.same))
+            }
+            (Err(message), _) | (_, Err(message)) => unreadable(message),
+        },
     }
 }
 

@@ -30,6 +30,7 @@ DATA = {
     "pytorch_names": (["pytorch_names.py"], "src/python/torch/_names.py"),
     "settings": (["settings.py"], "tests/data/settings.txt"),
     "signatures": (["signatures.py"], "tests/data/signatures.txt"),
+    "logs": (["logs.py", "OUT"], "crates/trace/tests/trace/logs"),
     "page_logs": (["page_logs.py"], "tests/e2e/recorded/aot_graphs.txt"),
 }
 

@@ -1,17 +1,18 @@
 //! Graphs as the report shows them: readable text, and one row per node.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use crate::graph::{
+use graph::{
     Arg, FakeValue, FunctionLines, Graph, Node, Opcode, Style, float_repr, identifier, imports, listing_row, print_readable, returned,
     signature,
 };
-use crate::partition::is_tangent;
-use crate::partition::op_sets::{is_impure, is_mutable};
-use crate::report::{ExampleValue, GraphView, InputView, ModuleView, NodeView};
-use crate::shape::SymInt;
-use crate::tensor::strided::{dense_bytes, number_at};
-use crate::tensor::{Number, Tensor};
+use partition::is_tangent;
+use partition::op_sets::{is_impure, is_mutable};
+use partition::saved::storages;
+use report::{ExampleValue, GraphView, InputView, ModuleView, NodeView, Saved};
+use shape::SymInt;
+use tensor::strided::{dense_bytes, number_at};
+use tensor::{Dtype, Number, Tensor};
 
 /// The text and the nodes of a graph. Ids are positions in the graph's order.
 pub fn view(graph: &Graph) -> GraphView {
@@ -33,7 +34,7 @@ pub fn view(graph: &Graph) -> GraphView {
                 args,
                 kwargs,
                 text_line: printed.line_of_node[node.id.0 as usize],
-                dtype: tensor.map(|t| t.dtype.name().to_owned()),
+                dtype: tensor.map(|t| dtype(node).map_or_else(|| t.dtype.name().to_owned(), str::to_owned)),
                 shape: tensor.map(|t| texts(&t.geometry.sizes)),
                 stride: tensor.map(|t| texts(&t.geometry.strides)),
                 bytes: tensor.and_then(|t| t.bytes()),
@@ -50,6 +51,15 @@ pub fn view(graph: &Graph) -> GraphView {
     let mut modules = Modules { functions: printed.functions.into_iter(), made: Vec::new(), names: HashSet::new() };
     modules.add(graph, "GraphModule");
     GraphView { readable: printed.text, nodes, modules: modules.made }
+}
+
+/// A dtype that no tensor here has, by the short name that a log writes: `f8e4m3fn`.
+fn dtype(node: &Node) -> Option<&str> {
+    let written = node.meta.written_type.as_deref()?.trim_start_matches([':', ' ', '"']);
+    let short = written.split('[').next().unwrap_or(written);
+    // A class of tensors around it, or nothing that is unknown.
+    let is_foreign = !short.contains('(') && Dtype::ALL.iter().all(|known| known.short() != short);
+    is_foreign.then_some(short)
 }
 
 /// The modules of a graph, as they are found.
@@ -166,4 +176,36 @@ pub fn functionalized(joint: &Graph, num_fwd_outputs: usize) -> Graph {
 
 fn texts(sizes: &[SymInt]) -> Vec<String> {
     sizes.iter().map(SymInt::to_string).collect()
+}
+
+/// Values that a forward saves for its backward, by their names.
+pub fn saved_values(forward: &Graph, names: &[String]) -> Vec<Saved> {
+    let by_name: HashMap<&str, &Node> = forward.nodes().map(|n| (&*n.name, n)).collect();
+    let storages = storages(forward);
+    let one = |name: &String| {
+        let storage = storages.get(name);
+        Saved {
+            view_of: storage.filter(|storage| storage.base != *name).map(|storage| storage.base.clone()),
+            of_input: storage.is_some_and(|storage| storage.is_given),
+            ..saved(name, by_name.get(name.as_str()).copied())
+        }
+    };
+    names.iter().map(one).collect()
+}
+
+fn saved(name: &str, node: Option<&Node>) -> Saved {
+    let mut out = Saved { name: name.to_owned(), ..Saved::default() };
+    let Some(node) = node else { return out };
+    out.span = node.meta.source.as_ref().map(|s| s.span.clone());
+    match &node.meta.value {
+        Some(FakeValue::Tensor(spec)) => {
+            out.dtype = Some(dtype(node).map_or_else(|| spec.dtype.name().to_owned(), str::to_owned));
+            out.shape = Some(texts(&spec.geometry.sizes));
+            out.stride = Some(texts(&spec.geometry.strides));
+            out.bytes = spec.bytes();
+        }
+        Some(FakeValue::Int(i)) => out.sym = Some(i.to_string()),
+        _ => {}
+    }
+    out
 }

@@ -1,0 +1,561 @@
+//! A log as a report, in the shape that a run's has: `aot-playground read --json`.
+//!
+//! Compilations are put together one at a time as they are written: a log of many graphs is never held as reports.
+
+use super::decision::{self, Decision, Graphs};
+use super::metadata;
+use super::model::{Artifact, Compilation, Frame, Key, Log, LoggedGraph, Place, Stage, Text};
+use graph::{Graph, Node};
+use graph_view::{functionalized, saved_values, view};
+use report::{CapturedGraph, CompilationKind, GraphBreak, GraphView, Guard, InputInfo, Metadata, REPORT_VERSION, Saved, Span};
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::HashSet;
+use std::io::{self, Write};
+
+/// The version of this shape: what is added leaves it, what changes raises it.
+pub const FORMAT: u32 = 1;
+
+/// A line of the program.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Line {
+    /// The value that it computes; empty for a frame.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// The file.
+    pub file: String,
+    /// The line.
+    pub line: u32,
+    /// The function.
+    pub function: String,
+    /// The line's text.
+    pub code: String,
+}
+
+impl Line {
+    fn of(place: &Place) -> Line {
+        Line { name: String::new(), file: place.file.clone(), line: place.line, function: place.function.clone(), code: place.code.clone() }
+    }
+
+    /// Where a node comes from.
+    pub fn of_node(node: &Node) -> Option<Line> {
+        let source = node.meta.source.as_ref()?;
+        Some(Line {
+            name: node.name.to_string(),
+            file: source.file.to_string(),
+            line: source.span.line,
+            function: source.function.to_string(),
+            code: source.code.to_string(),
+        })
+    }
+}
+
+/// The partitioner's decision here beside the logged one.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Comparison {
+    /// Whether forward and backward are the logged ones; nothing where they were not compared.
+    pub same: Option<bool>,
+    /// The partitioner that was used here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partitioner: Option<String>,
+    /// What the log does not say and was assumed.
+    pub assumed: Vec<String>,
+    /// Values that only the log's forward saves.
+    pub only_logged: Vec<String>,
+    /// Values that only this partitioner saves.
+    pub only_here: Vec<String>,
+    /// In what they differ; or why they were not compared.
+    pub differences: Vec<String>,
+}
+
+/// Seconds that parts took.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Seconds {
+    /// All of it.
+    pub dynamo: Option<f64>,
+    /// AOTAutograd, with what it calls.
+    pub aot_autograd: Option<f64>,
+    /// Inductor.
+    pub inductor: Option<f64>,
+    /// The backward's compilation.
+    pub backward: Option<f64>,
+}
+
+/// A symbol.
+#[derive(Clone, Debug, Serialize)]
+pub struct SymbolRow {
+    /// `s77`
+    pub name: String,
+    /// What it stood for.
+    pub hint: Option<i64>,
+    /// Where it comes from.
+    pub source: String,
+    /// Its range.
+    pub range: String,
+    /// The line that made it.
+    pub line: Option<Line>,
+}
+
+/// A condition on symbols.
+#[derive(Clone, Debug, Serialize)]
+pub struct ConditionRow {
+    /// `Eq(s77, 2*s27)`
+    pub condition: String,
+    /// The line that made it.
+    pub line: Option<Line>,
+}
+
+/// A text that is no graph.
+#[derive(Clone, Debug, Serialize)]
+pub struct ArtifactRow {
+    /// As the log names it.
+    pub name: String,
+    /// The text.
+    pub text: String,
+}
+
+/// Another graph of a compilation.
+#[derive(Clone, Debug, Serialize)]
+pub struct StageRow {
+    /// As the log names it.
+    pub name: String,
+    /// The graph.
+    #[serde(flatten)]
+    pub graph: GraphView,
+}
+
+/// A compilation: what a run's report says of one, and what only a log says.
+#[derive(Clone, Debug, Serialize)]
+pub struct CompilationRow {
+    /// `[0/1]`; nothing where the log does not say.
+    pub compile_id: Option<String>,
+    /// Which process of several.
+    pub rank: Option<u32>,
+    /// The attempt of Dynamo.
+    pub attempt: u32,
+    /// What a run's report has.
+    #[serde(flatten)]
+    pub compilation: report::Compilation,
+    /// Lines of the saved values, with their files.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub saved_lines: Vec<Line>,
+    /// The decision here beside the logged one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<Comparison>,
+    /// Other graphs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<StageRow>,
+    /// Prologue and epilogue as PyTorch wrote them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runtime_wrappers: Option<String>,
+    /// `torch._functorch.config`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settings: Option<Value>,
+    /// Other texts: kernels, provenance.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<ArtifactRow>,
+    /// What could not be read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<String>,
+}
+
+/// What Dynamo did of one attempt at a frame.
+#[derive(Clone, Debug, Serialize)]
+pub struct FrameRow {
+    /// `[0/1]`
+    pub compile_id: Option<String>,
+    /// Which process of several.
+    pub rank: Option<u32>,
+    /// The attempt.
+    pub attempt: u32,
+    /// The function.
+    pub function: Option<String>,
+    /// Where it is.
+    pub line: Option<Line>,
+    /// Its graph.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub graph: Option<GraphView>,
+    /// Its guards.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub guards: Vec<Guard>,
+    /// Guards that failed before, per entry of the cache.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub recompiles: Vec<Vec<String>>,
+    /// Where the graph had to end.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub breaks: Vec<BreakRow>,
+    /// Symbols.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub symbols: Vec<SymbolRow>,
+    /// Conditions on them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<ConditionRow>,
+    /// Why it failed: kind and message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<(String, String)>,
+    /// How long it took.
+    pub seconds: Seconds,
+    /// PyTorch's counters of its caches.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cache: Vec<(String, u64)>,
+    /// Other texts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<ArtifactRow>,
+    /// What could not be read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<String>,
+}
+
+/// A graph break.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct BreakRow {
+    /// What a run's report says of it.
+    #[serde(flatten)]
+    pub graph_break: GraphBreak,
+    /// The file.
+    pub file: String,
+    /// All that PyTorch says.
+    pub text: String,
+}
+
+/// `[0/1]`
+pub fn compile_id(key: &Key) -> Option<String> {
+    key.id.as_ref().map(ToString::to_string)
+}
+
+fn artifacts(log: &Log, all: &[Artifact]) -> Vec<ArtifactRow> {
+    all.iter().map(|artifact| ArtifactRow { name: artifact.name.clone(), text: log.text(&artifact.text) }).collect()
+}
+
+/// Why earlier entries of the cache did not serve: a reason per entry.
+pub fn reasons(log: &Log, text: &Text) -> Vec<String> {
+    let is_entry = |line: &str| {
+        let id = line.split(": ").next().unwrap_or_default();
+        id.split_once('/').is_some_and(|(a, b)| !a.is_empty() && a.bytes().chain(b.bytes()).all(|c| c.is_ascii_digit()))
+    };
+    let lines: Vec<String> = log.lines(text).map(|(_, line)| line.trim().trim_start_matches("- ").to_owned()).collect();
+    let named: Vec<String> = lines.iter().filter(|line| is_entry(line)).cloned().collect();
+    if !named.is_empty() {
+        return named;
+    }
+    // Until PyTorch 2.2 entries had no numbers.
+    let marked = log.lines(text).filter_map(|(_, line)| line.trim_start().strip_prefix("- ").map(str::to_owned));
+    marked.filter(|line| !line.starts_with("User stack") && !line.starts_with("  ")).collect()
+}
+
+/// A graph break: its reason, place and text.
+pub fn graph_break(log: &Log, text: &Text) -> BreakRow {
+    let whole = log.text(text);
+    let mut out = BreakRow::default();
+    let mut title = None;
+    let mut last = String::new();
+    for line in whole.lines() {
+        let trimmed = line.trim();
+        if let Some(place) = trimmed.strip_prefix("Graph break in user code at ") {
+            if let Some((file, number)) = place.rsplit_once(':') {
+                out.file = file.to_owned();
+                out.graph_break.span = number.parse().ok().map(span);
+            }
+        } else if let Some(place) = trimmed.strip_prefix("File \"").filter(|_| out.graph_break.span.is_none()) {
+            if let Some((file, rest)) = place.split_once("\", line ") {
+                out.file = file.to_owned();
+                out.graph_break.span = rest.split(',').next().and_then(|n| n.trim().parse().ok()).map(span);
+            }
+        } else if trimmed.starts_with("Explanation:") && title.is_none() {
+            title = Some(last.clone());
+        }
+        if trimmed == "User code traceback:" {
+            break;
+        }
+        if !trimmed.is_empty() {
+            last = trimmed.strip_prefix("Graph Break Reason: ").or(trimmed.strip_prefix("Graph break: ")).unwrap_or(trimmed).to_owned();
+            // Until PyTorch 2.6 a break had one line.
+            if trimmed.starts_with("Graph break: ") || trimmed.starts_with("Reason: ") {
+                title = Some(last.trim_start_matches("Reason: ").to_owned());
+            }
+        }
+    }
+    out.graph_break.reason = title.unwrap_or(last);
+    out.text = whole;
+    out
+}
+
+fn span(line: u32) -> Span {
+    Span { line, column: 0, end_line: line, end_column: 0 }
+}
+
+/// Guards, as PyTorch words them: leaves of the tree.
+pub fn guards(log: &Log, text: &Text) -> Vec<Guard> {
+    let mut out = Vec::new();
+    for (_, line) in log.lines(text) {
+        let line = line.trim_start_matches(['|', ' ', '+', '-']).trim_end();
+        let is_node = line.starts_with("GuardManager:")
+            || line.starts_with("DictGuardManager:")
+            || line.starts_with("KeyManager")
+            || line.starts_with("ValueManager");
+        let is_head = line.is_empty()
+            || line.ends_with("RootGuardManager")
+            || line.starts_with("Guard latency")
+            || line.starts_with("Guard eval latency")
+            || line == "TREE_GUARD_MANAGER:"
+            || line == "GUARDS:";
+        if is_node || is_head || line == "[" || line == "]" {
+            continue;
+        }
+        // `check  # code  # file.py:5 in f`
+        let place = line.rsplit_once("  # ").and_then(|(_, place)| place.split_once(" in ")).map(|(place, _)| place);
+        let at = place.and_then(|place| place.rsplit_once(':')).and_then(|(_, line)| line.parse().ok()).map(span);
+        let words = line.split("  # ").next().unwrap_or(line).trim_end();
+        out.push(Guard { text: words.to_owned(), span: at });
+    }
+    out
+}
+
+/// Shows a graph, or says why it can't be read.
+fn shown(log: &Log, logged: &LoggedGraph, frame: Option<&Frame>, problems: &mut Vec<String>) -> GraphView {
+    match log.graph(logged, frame) {
+        Ok(parsed) => view(&parsed.graph),
+        Err(error) => {
+            problems.push(decision::problem(log, logged, &error.message));
+            GraphView { readable: log.text(&logged.text), ..GraphView::default() }
+        }
+    }
+}
+
+/// A compilation.
+pub fn compilation(log: &Log, index: usize) -> CompilationRow {
+    let logged = &log.compilations[index];
+    let frame = log.frame_of(logged);
+    let graphs = decision::graphs(log, logged);
+    let decided = decision::decide(log, logged, &graphs);
+    let mut row = row(log, logged, index, &graphs);
+    let compared = graphs.forward.is_some() || graphs.backward.is_some();
+    if graphs.joint.is_some() {
+        row.comparison = Some(match &decided {
+            Ok(decision) => comparison(decision, compared),
+            Err(why) => Comparison { differences: vec![why.clone()], ..Comparison::default() },
+        });
+    }
+    if let Ok(decision) = decided {
+        row.compilation.functionalized = Some(view(&functionalized(&decision.joint, decision.num_fwd_outputs)));
+        if row.compilation.saved.is_none() {
+            // The log has no forward: what would be saved.
+            row.compilation.saved = Some(saved_values(&decision.ours.forward, &decision.ours.saved));
+        }
+        row.compilation.partition = Some(decision.ours.report);
+    }
+    for other in logged.graphs.iter().filter(|graph| matches!(graph.stage, Stage::Other(_))) {
+        let graph = shown(log, other, frame, &mut row.problems);
+        row.stages.push(StageRow { name: other.stage.name().to_owned(), graph });
+    }
+    row
+}
+
+fn comparison(decision: &Decision, compared: bool) -> Comparison {
+    Comparison {
+        same: compared.then_some(decision.is_same),
+        partitioner: Some(decision.config.partitioner.name().to_owned()),
+        assumed: decision.assumed.clone(),
+        only_logged: decision.only_logged.clone(),
+        only_here: decision.only_ours.clone(),
+        differences: decision.differences.clone(),
+    }
+}
+
+/// What was saved, with bytes and places, by the log's forward.
+pub fn saved(graphs: &Graphs) -> Option<Vec<Saved>> {
+    let names = decision::logged_saved(graphs)?;
+    Some(saved_values(graphs.forward.as_ref()?, &names))
+}
+
+fn row(log: &Log, logged: &Compilation, index: usize, graphs: &Graphs) -> CompilationRow {
+    let texts = |stage: &Stage, graph: &Option<Graph>| match (graph, logged.graph(stage)) {
+        (Some(graph), _) => Some(view(graph)),
+        // What is whole of it is its text.
+        (None, Some(logged)) => Some(GraphView { readable: log.text(&logged.text), ..GraphView::default() }),
+        (None, None) => None,
+    };
+    let is_inference = logged.graph(&Stage::Inference).is_some();
+    let traced = graphs.joint.as_ref().or(graphs.inference.as_ref()).or(graphs.forward.as_ref());
+    let metadata = traced.zip(metadata::metadata(log, logged)).map(|(graph, meta)| with_words(metadata::described(&meta, graph)));
+    let saved = if is_inference { None } else { saved(graphs) };
+    let lines = |graph: &Graph| -> Vec<Line> {
+        let of = |saved: &Saved| graph.find(&saved.name).and_then(Line::of_node);
+        saved.iter().flatten().filter_map(of).collect()
+    };
+    let saved_lines = graphs.forward.as_ref().map(lines).unwrap_or_default();
+    let region = logged.frame.filter(|at| log.frames[*at].graph.is_some()).map(|at| region_of(log, at));
+    CompilationRow {
+        compile_id: compile_id(&logged.key),
+        rank: logged.key.rank,
+        attempt: logged.key.attempt,
+        saved_lines,
+        comparison: None,
+        stages: Vec::new(),
+        runtime_wrappers: logged.runtime_wrappers.as_ref().map(|text| log.text(text)),
+        settings: logged.config.as_ref().and_then(|text| serde_json::from_str(&log.text(text)).ok()),
+        artifacts: artifacts(log, &logged.artifacts),
+        problems: graphs.problems.clone(),
+        compilation: report::Compilation {
+            id: index as u32,
+            region,
+            kind: if is_inference { CompilationKind::Inference } else { CompilationKind::Joint },
+            joint: texts(&Stage::Joint, &graphs.joint),
+            inference: texts(&Stage::Inference, &graphs.inference),
+            forward: texts(&Stage::Forward, &graphs.forward),
+            backward: texts(&Stage::Backward, &graphs.backward),
+            metadata,
+            saved,
+            ..report::Compilation::default()
+        },
+    }
+}
+
+fn with_words(metadata: Metadata) -> Metadata {
+    let words = |input: InputInfo| {
+        let words = match input.mutation_type.as_str() {
+            "NOT_MUTATED" => "Only read.",
+            "MUTATED_IN_GRAPH" => "Written to in place: the graph computes its new value and ends with a copy_ into it.",
+            _ => "Written to in place: the graph returns the new value; the runtime gives it to the tensor.",
+        };
+        InputInfo { words: words.to_owned(), ..input }
+    };
+    Metadata { input_info: metadata.input_info.into_iter().map(words).collect(), ..metadata }
+}
+
+/// The number of a frame's graph among the graphs that Dynamo captured.
+fn region_of(log: &Log, frame: usize) -> u32 {
+    log.frames[..frame].iter().filter(|frame| frame.graph.is_some()).count() as u32
+}
+
+/// What Dynamo did of one attempt.
+pub fn frame(log: &Log, of: &Frame) -> FrameRow {
+    let mut problems = Vec::new();
+    let graph = of.graph.as_ref().map(|logged| shown(log, logged, Some(of), &mut problems));
+    FrameRow {
+        compile_id: compile_id(&of.key),
+        rank: of.key.rank,
+        attempt: of.key.attempt,
+        function: of.function.clone(),
+        line: of.place.as_ref().map(Line::of),
+        graph,
+        guards: of.guards.as_ref().map(|text| guards(log, text)).unwrap_or_default(),
+        recompiles: of.recompiles.iter().map(|text| reasons(log, text)).collect(),
+        breaks: of.breaks.iter().map(|text| graph_break(log, text)).collect(),
+        symbols: of
+            .symbols
+            .iter()
+            .map(|s| SymbolRow {
+                name: s.name.clone(),
+                hint: s.hint,
+                source: s.source.clone(),
+                range: s.range.clone(),
+                line: s.place.as_ref().map(Line::of),
+            })
+            .collect(),
+        conditions: of
+            .shape_guards
+            .iter()
+            .map(|g| ConditionRow { condition: g.condition.clone(), line: g.place.as_ref().map(Line::of) })
+            .collect(),
+        failure: of.failure.clone(),
+        seconds: Seconds {
+            dynamo: of.times.dynamo,
+            aot_autograd: of.times.aot_autograd,
+            inductor: of.times.inductor,
+            backward: of.times.backward,
+        },
+        cache: of.cache.clone(),
+        artifacts: artifacts(log, &of.artifacts),
+        problems,
+    }
+}
+
+/// Frames that never reached AOTAutograd.
+pub fn frames_alone(log: &Log) -> impl Iterator<Item = &Frame> {
+    frames(log, false)
+}
+
+/// Frames of which AOTAutograd traced something, or of which it did not.
+fn frames(log: &Log, are_compiled: bool) -> impl Iterator<Item = &Frame> {
+    let compiled: HashSet<_> = log.compilations.iter().map(|c| (c.key.rank, c.key.id.as_ref())).collect();
+    log.frames.iter().filter(move |frame| compiled.contains(&(frame.key.rank, frame.key.id.as_ref())) == are_compiled)
+}
+
+/// Writes a log as a report.
+///
+/// # Errors
+/// What the writer says.
+pub fn write(log: &Log, to: &mut dyn Write) -> io::Result<()> {
+    let mut object = Object { to, first: true };
+    object.field("format", &FORMAT)?;
+    object.field("version", &REPORT_VERSION)?;
+    object.field("pytorch", &log.pytorch)?;
+    object.field("files", &log.files.iter().map(|f| f.name.as_str()).collect::<Vec<_>>())?;
+    object.field("forms", &log.forms)?;
+    object.field("stdout", "")?;
+    object.field("stderr", "")?;
+    object.field("exception", &Value::Null)?;
+    object.list("regions", log.frames.iter().filter(|f| f.graph.is_some()).enumerate(), |(id, of)| {
+        let row = frame(log, of);
+        CapturedGraph {
+            id: id as u32,
+            function: row.function.unwrap_or_default(),
+            graph: row.graph.unwrap_or_default(),
+            guards: row.guards,
+            span: row.line.map(|line| span(line.line)),
+            ..CapturedGraph::default()
+        }
+    })?;
+    object.list("compilations", 0..log.compilations.len(), |index| compilation(log, index))?;
+    object.list("dynamo", frames_alone(log), |of| frame(log, of))?;
+    object.list("frames", frames(log, true), |of| FrameRow { graph: None, guards: Vec::new(), ..frame(log, of) })?;
+    object.list("compiled_autograd", log.compiled_autograd.iter(), |(_, logged)| log.text(&logged.text))?;
+    object.list("recompiles", log.frames.iter().flat_map(|f| &f.recompiles), |text| reasons(log, text))?;
+    object.list("breaks", log.frames.iter().flat_map(|f| &f.breaks), |text| graph_break(log, text))?;
+    if let Some(calls) = &log.debug_calls {
+        object.field("calls_printed", &log.text(calls))?;
+    }
+    for name in ["tapes", "limits", "calls", "runs"] {
+        object.field(name, &Value::Array(Vec::new()))?;
+    }
+    object.list(
+        "unknown",
+        log.unknown.iter(),
+        |unknown| serde_json::json!({ "kind": unknown.kind, "count": unknown.count, "file": unknown.first.0, "line": unknown.first.1 }),
+    )?;
+    object.field("finished", &true)?;
+    object.field("seconds", &0.0)?;
+    object.to.write_all(b"}\n")
+}
+
+/// A JSON object as it is written.
+struct Object<'a> {
+    to: &'a mut dyn Write,
+    first: bool,
+}
+
+impl Object<'_> {
+    fn name(&mut self, name: &str) -> io::Result<()> {
+        self.to.write_all(if self.first { b"{" } else { b",\n" })?;
+        self.first = false;
+        write!(self.to, "\"{name}\":")
+    }
+
+    fn field(&mut self, name: &str, value: &(impl Serialize + ?Sized)) -> io::Result<()> {
+        self.name(name)?;
+        serde_json::to_writer(&mut *self.to, value).map_err(io::Error::from)
+    }
+
+    fn list<T, R: Serialize>(&mut self, name: &str, items: impl Iterator<Item = T>, row: impl Fn(T) -> R) -> io::Result<()> {
+        self.name(name)?;
+        self.to.write_all(b"[")?;
+        for (i, item) in items.enumerate() {
+            if i > 0 {
+                self.to.write_all(b",\n")?;
+            }
+            serde_json::to_writer(&mut *self.to, &row(item)).map_err(io::Error::from)?;
+        }
+        self.to.write_all(b"]")
+    }
+}
