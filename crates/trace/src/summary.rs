@@ -172,8 +172,9 @@ pub fn summary(log: &Log, index: usize) -> Summary {
     let decided = if graphs.joint.is_some() { decision::decide(log, logged, &graphs).ok() } else { None };
     let is_inference = logged.graph(&Stage::Inference).is_some();
     let saved = if is_inference { None } else { saved_rows(&graphs, decided.as_ref()) };
-    let saved_bytes =
-        saved.as_ref().and_then(|rows| rows.iter().map(|row| if row.saved.dtype.is_some() { row.saved.bytes } else { Some(0) }).sum());
+    // A log may name sizes that no memory holds.
+    let bytes = |row: &SavedRow| if row.saved.dtype.is_some() { row.saved.bytes } else { Some(0) };
+    let saved_bytes = saved.as_ref().and_then(|rows| rows.iter().try_fold(0u64, |sum, row| Some(sum.saturating_add(bytes(row)?))));
     let stages = [("joint", &graphs.joint), ("inference", &graphs.inference), ("forward", &graphs.forward), ("backward", &graphs.backward)];
     let traced = graphs.joint.as_ref().or(graphs.inference.as_ref()).or(graphs.forward.as_ref()).or(graphs.backward.as_ref());
     let mut operators = BTreeMap::new();
