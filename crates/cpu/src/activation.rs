@@ -1,6 +1,7 @@
 //! Activation kernels and their backward kernels, clamps and thresholds.
 
-use super::elementwise::{float1, float2, map1, map1_grouped, map2, map2_grouped, map3, not_for, number};
+use super::elementwise::{float1, float2, map1, map2, map3, not_for, number};
+use super::grouped::{grouped, map1_grouped, map1_steps, map2_grouped, map2_steps};
 use super::vectorized::Vectorized;
 use diagnostics::error::{Error, Result};
 use dispatch::{Call, KernelTable, Value};
@@ -40,59 +41,53 @@ macro_rules! backward {
     )* };
 }
 
-/// Kernels of the exponential, `e`, and its like, which vectorized code computes otherwise than what it leaves over, `v` says which:
-/// of one operand, or with the gradient `g` before it.
+/// Kernels of exponentials and their like, which vectorized code computes otherwise than what it leaves over, `v` says which: of one
+/// operand, or with the gradient `g` before it.
 macro_rules! exponentials {
-    ($t:ident: $($name:literal, $stub:literal, [$($of:literal),*], ($($arg:ident),*) => |$e:ident, $v:ident, $($x:ident),*| $body:expr;)*) => { $(
+    ($t:ident: $($name:literal, $stub:literal, [$($of:literal),*], ($($arg:ident),*) => |$($x:ident),*| $body:expr;)*) => { $(
         $t.fill($name, |c, o| {
             $(let $arg: f64 = number(c.get(stringify!($arg)))?;)*
             match o[0].dtype() {
-                Dtype::Float64 => exponentials!(@run f64, c, o, [$($of),*], |$e, $v, $($x),*| $body),
+                Dtype::Float64 => exponentials!(@run f64, c, o, [$($of),*], [$($arg),*] |$($x),*| $body),
                 d if d.is_floating() => {
                     $(let $arg = $arg as f32;)*
-                    exponentials!(@run f32, c, o, [$($of),*], |$e, $v, $($x),*| $body)
+                    exponentials!(@run f32, c, o, [$($of),*], [$($arg),*] |$($x),*| $body)
                 }
                 d => Err(not_for($stub, d)),
             }
         });
     )* };
-    (@run $t:ty, $c:ident, $o:ident, [$of:literal], |$e:ident, $v:ident, $x:ident| $body:expr) => {
-        map1_grouped($c.get($of), &$o[0], |$x: $t, $v| {
-            let $e = |x: $t| x.exponential_in($v);
-            $body
-        })
+    (@run $t:ty, $c:ident, $o:ident, [$of:literal], [$($arg:ident),*] |$v:ident, $x:ident| $body:expr) => {
+        map1_steps($c.get($of), &$o[0], grouped!([$($arg),*] |$x: $t, $v| $body))
     };
-    (@run $t:ty, $c:ident, $o:ident, [$grad:literal, $of:literal], |$e:ident, $v:ident, $g:ident, $x:ident| $body:expr) => {
-        map2_grouped($c.get($grad), $c.get($of), &$o[0], |$g: $t, $x: $t, $v| {
-            let $e = |x: $t| x.exponential_in($v);
-            $body
-        })
+    (@run $t:ty, $c:ident, $o:ident, [$grad:literal, $of:literal], [$($arg:ident),*] |$v:ident, $g:ident, $x:ident| $body:expr) => {
+        map2_steps($c.get($grad), $c.get($of), &$o[0], grouped!([$($arg),*] |$g: $t, $x, $v| $body))
     };
 }
 
 /// Registers the kernels.
 pub fn register(t: &mut KernelTable) {
     exponentials! { t:
-        "aten.sigmoid.default", "sigmoid_cpu", ["self"], () => |e, _v, x| 1.0 / (1.0 + e(-x));
-        "aten.silu.default", "silu_cpu", ["self"], () => |e, _v, x| x / (1.0 + e(-x));
-        "aten.mish.default", "mish_cpu", ["self"], () => |e, v, x| x * e(x).log1p_in(v).tanh_in(v);
+        "aten.sigmoid.default", "sigmoid_cpu", ["self"], () => |v, x| 1.0 / (1.0 + (-x).exponential_in(v));
+        "aten.silu.default", "silu_cpu", ["self"], () => |v, x| x / (1.0 + (-x).exponential_in(v));
+        "aten.mish.default", "mish_cpu", ["self"], () => |v, x| x * x.exponential_in(v).log1p_in(v).tanh_in(v);
         "aten.softplus.default", "softplus_cpu", ["self"], (beta, threshold) =>
-            |e, v, x| if x * beta > threshold { x } else { e(x * beta).log1p_in(v) / beta };
-        "aten.silu_backward.default", "silu_backward_cpu", ["grad_output", "self"], () => |e, _v, g, x| {
-            let s = 1.0 / (1.0 + e(-x));
+            |v, x| if x * beta > threshold { x } else { (x * beta).exponential_in(v).log1p_in(v) / beta };
+        "aten.silu_backward.default", "silu_backward_cpu", ["grad_output", "self"], () => |v, g, x| {
+            let s = 1.0 / (1.0 + (-x).exponential_in(v));
             g * s * x.fused(1.0 - s, 1.0)
         };
-        "aten.mish_backward.default", "mish_backward_cpu", ["grad_output", "self"], () => |e, v, g, x| {
-            let s = 1.0 / (1.0 + e(-x));
-            let t = e(x).log1p_in(v).tanh_in(v);
+        "aten.mish_backward.default", "mish_backward_cpu", ["grad_output", "self"], () => |v, g, x| {
+            let s = 1.0 / (1.0 + (-x).exponential_in(v));
+            let t = x.exponential_in(v).log1p_in(v).tanh_in(v);
             g * (x * s).fused((-t).fused(t, 1.0), t)
         };
-        "aten.softplus_backward.default", "softplus_backward_cpu", ["grad_output", "self"], (beta, threshold) => |e, _v, g, x| {
-            let z = e(x * beta);
+        "aten.softplus_backward.default", "softplus_backward_cpu", ["grad_output", "self"], (beta, threshold) => |v, g, x| {
+            let z = (x * beta).exponential_in(v);
             if x * beta > threshold { g } else { g * z / (z + 1.0) }
         };
         "aten.elu.default", "elu_cpu", ["self"], (alpha, scale, input_scale) =>
-            |_e, v, x| if x < 0.0 { (x * input_scale).expm1_in(v) * (alpha * scale) } else { x * scale };
+            |v, x| if x < 0.0 { (x * input_scale).expm1_in(v) * (alpha * scale) } else { x * scale };
     }
     forward! { t:
         "aten.leaky_relu.default", "leaky_relu_cpu", (negative_slope) => |x| if x > 0.0 { x } else { x * negative_slope };

@@ -2,7 +2,7 @@
 
 use super::dense::{Lane, Matrix, Real, expanded, held};
 use super::product;
-use super::vectorized::{Vectorized, line_dot, line_sum, wide};
+use super::vectorized::{Vectorized, coarse_exponentials_above, exponentials_above, line_dot, line_sum, wide};
 use crate::dense::for_floats;
 use diagnostics::error::Result;
 use dispatch::{Call, KernelTable};
@@ -134,7 +134,9 @@ fn weights_of<T: Vectorized>(row: &mut [T]) -> (T, T) {
         return (max, T::of(1.0));
     }
     let whole = row.len() / wide::<T>() * wide::<T>();
-    row.iter_mut().enumerate().for_each(|(i, v)| *v = if i < whole { (*v - max).coarse_exponential() } else { (*v - max).exp() });
+    let (groups, rest) = row.split_at_mut(whole);
+    coarse_exponentials_above(groups, max);
+    rest.iter_mut().for_each(|v| *v = (*v - max).exp());
     (max, row[whole..].iter().fold(line_sum(&row[..whole]), |sum, v| sum + *v))
 }
 
@@ -167,8 +169,10 @@ fn backward(c: &Call, out: &[Tensor]) -> Result<()> {
         heads.each(|number, at_q, at_k| {
             let mut weights = heads.scores(number, Matrix::rows(&q, at_q, width), Matrix::rows(&k, at_k, width));
             for (row, sum) in weights.chunks_mut(cols).zip(&sums[number * rows..]) {
-                let empty = sum.wide() == f64::NEG_INFINITY;
-                row.iter_mut().for_each(|w| *w = if empty { T::of(0.0) } else { (*w - *sum).exponential() });
+                match sum.wide() == f64::NEG_INFINITY {
+                    true => row.fill(T::of(0.0)),
+                    false => exponentials_above(row, *sum, true),
+                }
             }
             let g = Matrix::rows(&grad, at_q, width);
             T::gemm(cols, rows, width, one, Matrix::rows(&weights, 0, cols).t(), g, one, &mut dv[at_k..]);

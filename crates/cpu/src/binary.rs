@@ -1,7 +1,8 @@
 //! Pointwise kernels of two and three operands: arithmetic, comparisons, logic, bits, selection.
 
 use super::dense::held;
-use super::elementwise::{Operand, Plan, float2, gather, map1_grouped, map2, map2_grouped, map3, not_for, number, values};
+use super::elementwise::{Operand, Plan, float2, gather, map2, map3, not_for, number, values};
+use super::grouped::{map1_grouped, map2_grouped};
 use super::vectorized::Vectorized;
 use diagnostics::error::{Error, Result};
 use dispatch::{Call, KernelTable, Value};

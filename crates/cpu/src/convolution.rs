@@ -9,6 +9,7 @@
 use super::dense::{Lane, Matrix, Real};
 use super::product;
 use super::vectorized::Vectorized;
+use super::widest::widest;
 use crate::dense::for_floats;
 use diagnostics::error::Result;
 use dispatch::{Call, KernelTable};
@@ -35,6 +36,43 @@ struct Shape {
     stride: [usize; 3],
     padding: [usize; 3],
     dilation: [usize; 3],
+}
+
+/// Places that a place of the kernel joins: so many of the outer side, one after the other, with those of the inner side a step apart.
+#[derive(Clone)]
+struct Run {
+    outer: usize,
+    inner: usize,
+    length: usize,
+}
+
+/// Outer channels of which sums are added beside each other.
+const BESIDE: usize = 8;
+
+widest! {
+    /// Adds the outer side times a weight to the places of the inner side that they are joined with.
+    fn add_weighted<T: Vectorized>(outer: &[T], weight: T, runs: &[Run], step: usize, inner: &mut [T]) {
+        for run in runs {
+            let from = &outer[run.outer..][..run.length];
+            let inner = &mut inner[run.inner..];
+            if step == 1 {
+                inner.iter_mut().zip(from).for_each(|(to, v)| *to = v.fused(weight, *to));
+            } else {
+                inner.iter_mut().step_by(step).zip(from).for_each(|(to, v)| *to = v.fused(weight, *to));
+            }
+        }
+    }
+
+    /// Adds the products of joined places, the outer channels beside each other.
+    fn add_beside<T: Vectorized>(inner: &[T], outer: &[[T; BESIDE]], runs: &[Run], step: usize, sums: &mut [T; BESIDE]) {
+        let mut all = *sums;
+        for run in runs {
+            for (x, y) in inner[run.inner..].iter().step_by(step).zip(&outer[run.outer..][..run.length]) {
+                (0..BESIDE).for_each(|l| all[l] = x.fused(y[l], all[l]));
+            }
+        }
+        *sums = all;
+    }
 }
 
 fn three(values: &[usize], fill: usize) -> [usize; 3] {
@@ -224,12 +262,18 @@ impl Shape {
         self.batch * self.outer_channels * self.outer_size() * self.rows() <= PRODUCTS
     }
 
-    /// Per place of the kernel, the places of both sides that it joins: outer, inner.
-    fn joined(&self) -> Vec<Vec<(usize, usize)>> {
-        let places = self.outer_size();
-        let mut pairs = vec![Vec::new(); self.kernel.iter().product()];
-        self.columns(0..1, |column, inner| pairs[column / places].push((column % places, inner)));
-        pairs
+    /// Per place of the kernel, the places of both sides that it joins.
+    fn joined(&self) -> Vec<Vec<Run>> {
+        let (places, step) = (self.outer_size(), self.stride[2]);
+        let mut runs: Vec<Vec<Run>> = vec![Vec::new(); self.kernel.iter().product()];
+        self.columns(0..1, |column, inner| {
+            let (runs, outer) = (&mut runs[column / places], column % places);
+            match runs.last_mut() {
+                Some(r) if r.outer + r.length == outer && r.inner + r.length * step == inner => r.length += 1,
+                _ => runs.push(Run { outer, inner, length: 1 }),
+            }
+        });
+        runs
     }
 
     /// What [`Shape::to_inner`] adds in one go: places of the kernel, and outer channels. Where the kernel moves by more than one
@@ -258,13 +302,11 @@ impl Shape {
             let target = &mut inner[at..at + channels * size];
             for (places, block) in &parts {
                 sums.fill(T::of(0.0));
-                for k in places {
-                    for (o, c) in block.clone().flat_map(|o| (0..channels).map(move |c| (o, c))) {
-                        let w = own[(o * channels + c) * kernel + k];
-                        for (from_place, place) in &joined[*k] {
-                            let at = &mut sums[c * size + place];
-                            *at = from[o * self.outer_size() + from_place].fused(w, *at);
-                        }
+                for (o, k) in places.iter().flat_map(|k| block.clone().map(move |o| (o, *k))) {
+                    let from = &from[o * self.outer_size()..];
+                    for c in 0..channels {
+                        let weight = own[(o * channels + c) * kernel + k];
+                        add_weighted(from, weight, &joined[k], self.stride[2], &mut sums[c * size..]);
                     }
                 }
                 target.iter_mut().zip(&sums).for_each(|(v, sum)| *v += *sum);
@@ -274,18 +316,28 @@ impl Shape {
         inner
     }
 
-    /// [`Shape::to_weight`] in order: items outside, places inside.
+    /// [`Shape::to_weight`] in order: items outside, places inside; some outer channels beside each other.
     fn to_weight_in_order<T: Vectorized>(&self, inner: &[T], outer: &[T]) -> Vec<T> {
         let kernel = self.kernel.iter().product::<usize>();
         let mut weight = vec![T::of(0.0); self.outer_channels * self.rows()];
-        let joined = self.joined();
-        for (i, w) in weight.iter_mut().enumerate() {
-            let (o, c, k) = (i / self.rows(), i % self.rows() / kernel, i % kernel);
-            let (g, o) = (o / self.per_group(), o % self.per_group());
-            for n in 0..self.batch {
-                let x = &inner[self.inner_at(n, g) + c * self.inner_size()..];
-                let y = &outer[self.outer_at(n, g) + o * self.outer_size()..];
-                *w = joined[k].iter().fold(*w, |sum, (outer, inner)| x[*inner].fused(y[*outer], sum));
+        let (joined, per, places) = (self.joined(), self.per_group(), self.outer_size());
+        let (channels, blocks) = (self.inner_channels / self.groups, per.div_ceil(BESIDE));
+        let mut beside = vec![[T::default(); BESIDE]; blocks * places];
+        for (n, g) in (0..self.batch).flat_map(|n| (0..self.groups).map(move |g| (n, g))) {
+            let (x, y) = (&inner[self.inner_at(n, g)..], &outer[self.outer_at(n, g)..]);
+            for (o, p) in (0..per).flat_map(|o| (0..places).map(move |p| (o, p))) {
+                beside[o / BESIDE * places + p][o % BESIDE] = y[o * places + p];
+            }
+            for (b, c) in (0..blocks).flat_map(|b| (0..channels).map(move |c| (b, c))) {
+                let (x, y) = (&x[c * self.inner_size()..], &beside[b * places..][..places]);
+                for (k, runs) in joined.iter().enumerate() {
+                    let at = |l: usize| self.weight_at(g) + ((b * BESIDE + l) * channels + c) * kernel + k;
+                    let filled = BESIDE.min(per - b * BESIDE);
+                    let mut sums = [T::default(); BESIDE];
+                    (0..filled).for_each(|l| sums[l] = weight[at(l)]);
+                    add_beside(x, y, runs, self.stride[2], &mut sums);
+                    (0..filled).for_each(|l| weight[at(l)] = sums[l]);
+                }
             }
         }
         weight

@@ -2,50 +2,20 @@
 //!
 //! float16 and bfloat16 are computed in `f32` and rounded once on the way out; integers and bools are computed in `i64`.
 
+use super::elementwise::for_runs;
 use diagnostics::error::{Error, Result};
 use half::{bf16, f16};
 use shape::SymInt;
-use tensor::{Concrete, Dtype, Element, Geometry, Tensor};
-
-/// Calls `f` with the storage index of every element, in row-major order.
-pub fn for_each_index(g: &Concrete, mut f: impl FnMut(usize)) {
-    let n = g.numel();
-    if g.is_contiguous() {
-        (g.offset..g.offset + n).for_each(f);
-        return;
-    }
-    if n == 0 {
-        return;
-    }
-    let inner = g.sizes.len() - 1;
-    let mut index = vec![0usize; inner];
-    let mut at = g.offset as isize;
-    loop {
-        for i in 0..g.sizes[inner] as isize {
-            f((at + i * g.strides[inner]) as usize);
-        }
-        let mut d = inner;
-        loop {
-            if d == 0 {
-                return;
-            }
-            d -= 1;
-            index[d] += 1;
-            at += g.strides[d];
-            if index[d] < g.sizes[d] {
-                break;
-            }
-            at -= g.strides[d] * g.sizes[d] as isize;
-            index[d] = 0;
-        }
-    }
-}
+use tensor::{Dtype, Element, Geometry, Tensor};
 
 fn gather<E: Element, T>(t: &Tensor, convert: impl Fn(E) -> T) -> Result<Vec<T>> {
     let g = t.concrete()?;
     t.with_slice::<E, _>(|s| {
         let mut out = Vec::with_capacity(g.numel());
-        for_each_index(&g, |i| out.push(convert(s[i])));
+        for_runs(&g.sizes, &g.strides, g.offset as isize, &mut |start, stride, length| match stride {
+            1 => out.extend(s[start as usize..][..length].iter().map(|v| convert(*v))),
+            _ => out.extend((0..length as isize).map(|i| convert(s[(start + i * stride) as usize]))),
+        });
         out
     })
 }
@@ -53,10 +23,13 @@ fn gather<E: Element, T>(t: &Tensor, convert: impl Fn(E) -> T) -> Result<Vec<T>>
 fn spread<E: Element, T: Copy>(t: &Tensor, values: &[T], convert: impl Fn(T) -> E) -> Result<()> {
     let g = t.concrete()?;
     t.with_slice_mut::<E, _>(|s| {
-        let mut values = values.iter();
-        for_each_index(&g, |i| {
-            if let Some(v) = values.next() {
-                s[i] = convert(*v);
+        let mut left = values;
+        for_runs(&g.sizes, &g.strides, g.offset as isize, &mut |start, stride, length| {
+            let (own, rest) = left.split_at(length.min(left.len()));
+            left = rest;
+            match stride {
+                1 => s[start as usize..][..own.len()].iter_mut().zip(own).for_each(|(to, v)| *to = convert(*v)),
+                _ => own.iter().enumerate().for_each(|(i, v)| s[(start + i as isize * stride) as usize] = convert(*v)),
             }
         });
     })

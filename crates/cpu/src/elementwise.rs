@@ -4,6 +4,7 @@
 //! integer and bool) or yields bools (u8). Operands that already lie densely in the result's own order are read in place;
 //! everything else (views, broadcasts, other dtypes) is gathered first.
 
+use super::widest::widest;
 use diagnostics::error::{Error, Result};
 use dispatch::Value;
 use half::{bf16, f16};
@@ -383,12 +384,26 @@ impl Plan {
     }
 }
 
+widest! {
+    fn each1<C: Compute, O: Compute, F: Fn(C) -> O>(a: &[C], out: &mut [O], f: F) {
+        out.iter_mut().zip(a).for_each(|(o, a)| *o = f(*a));
+    }
+
+    fn each2<C: Compute, O: Compute, F: Fn(C, C) -> O>(a: &[C], b: &[C], out: &mut [O], f: F) {
+        out.iter_mut().zip(a).zip(b).for_each(|((o, a), b)| *o = f(*a, *b));
+    }
+
+    fn each3<C: Compute, F: Fn(C, C, C) -> C>(a: &[C], b: &[C], c: &[C], out: &mut [C], f: F) {
+        out.iter_mut().zip(a).zip(b).zip(c).for_each(|(((o, a), b), c)| *o = f(*a, *b, *c));
+    }
+}
+
 /// `out = f(a)`
 pub fn map1<C: Compute, O: Compute>(a: &Value, out: &Tensor, f: impl Fn(C) -> O) -> Result<()> {
     let plan = Plan::new(out, &[a])?;
     plan.operand::<C, _>(a, &mut |a| {
         plan.fill::<O>(out, &mut |d| match a {
-            Operand::Slice(a) => d.iter_mut().zip(a).for_each(|(o, a)| *o = f(*a)),
+            Operand::Slice(a) => each1(a, d, &f),
             Operand::One(a) => d.fill(f(a)),
         })
     })?
@@ -400,9 +415,9 @@ pub fn map2<C: Compute, O: Compute>(a: &Value, b: &Value, out: &Tensor, f: impl 
     plan.operand::<C, _>(a, &mut |a| {
         plan.operand::<C, _>(b, &mut |b| {
             plan.fill::<O>(out, &mut |d| match (a, b) {
-                (Operand::Slice(a), Operand::Slice(b)) => d.iter_mut().zip(a).zip(b).for_each(|((o, a), b)| *o = f(*a, *b)),
-                (Operand::Slice(a), Operand::One(b)) => d.iter_mut().zip(a).for_each(|(o, a)| *o = f(*a, b)),
-                (Operand::One(a), Operand::Slice(b)) => d.iter_mut().zip(b).for_each(|(o, b)| *o = f(a, *b)),
+                (Operand::Slice(a), Operand::Slice(b)) => each2(a, b, d, &f),
+                (Operand::Slice(a), Operand::One(b)) => each1(a, d, |a| f(a, b)),
+                (Operand::One(a), Operand::Slice(b)) => each1(b, d, |b| f(a, b)),
                 (Operand::One(a), Operand::One(b)) => d.fill(f(a, b)),
             })
         })?
@@ -416,84 +431,13 @@ pub fn map3<C: Compute>(a: &Value, b: &Value, c: &Value, out: &Tensor, f: impl F
         plan.operand::<C, _>(b, &mut |b| {
             plan.operand::<C, _>(c, &mut |c| {
                 plan.fill::<C>(out, &mut |d| match (a, b, c) {
-                    (Operand::Slice(a), Operand::Slice(b), Operand::Slice(c)) => {
-                        d.iter_mut().zip(a).zip(b).zip(c).for_each(|(((o, a), b), c)| *o = f(*a, *b, *c))
-                    }
+                    (Operand::Slice(a), Operand::Slice(b), Operand::Slice(c)) => each3(a, b, c, d, &f),
+                    (Operand::Slice(a), Operand::Slice(b), Operand::One(c)) => each2(a, b, d, |a, b| f(a, b, c)),
                     _ => d.iter_mut().enumerate().for_each(|(i, o)| *o = f(a.at(i), b.at(i), c.at(i))),
                 })
             })?
         })?
     })?
-}
-
-/// Elements that a vectorized kernel computes at once; what a line leaves over it computes one by one.
-const GROUP: usize = 32;
-
-/// The lines that a vectorized kernel goes along: everything where all lies alike, else what lies side by side in every operand.
-struct Lines {
-    /// Elements of a line.
-    length: usize,
-    /// Per dimension of a line: elements of the index from one to the next, elements of the dimension, and its step in the line.
-    dims: Vec<(usize, usize, usize)>,
-}
-
-impl Lines {
-    fn new(plan: &Plan, operands: &[&Value]) -> Result<Lines> {
-        let out = &plan.out;
-        let tensors = operands.iter().filter_map(|v| v.as_tensor());
-        let strides = tensors.map(|t| Ok(broadcast_strides(&t.concrete()?, &out.sizes))).collect::<Result<Vec<_>>>()?;
-        let places = |of: &[isize]| of.iter().zip(&out.strides).zip(&out.sizes).all(|((a, b), n)| *n == 1 || a == b);
-        let whole = strides.iter().all(|of| of.iter().all(|s| *s == 0) || plan.flat && places(of));
-        if whole && plan.flat {
-            return Ok(Lines { length: out.numel(), dims: vec![(1, out.numel().max(1), 1)] });
-        }
-        // Dimensions from the one that lies closest together on; neighbours that one stride covers are one.
-        let mut order: Vec<usize> = (0..out.sizes.len()).filter(|d| out.sizes[*d] != 1).collect();
-        order.sort_by_key(|d| (out.strides[*d], std::cmp::Reverse(*d)));
-        let (mut length, mut dims) = (1, Vec::new());
-        let mut together: Vec<isize> = Vec::new();
-        for (k, d) in order.into_iter().enumerate() {
-            let steps: Vec<isize> = std::iter::once(&out.strides).chain(&strides).map(|s| s[d]).collect();
-            if k == 0 {
-                if steps[0] != 1 || steps.iter().any(|s| !matches!(s, 0 | 1)) {
-                    return Ok(Lines { length: 0, dims });
-                }
-                together = steps;
-            } else if steps.iter().zip(&together).any(|(s, first)| *s != first * length as isize) {
-                break;
-            }
-            // Elements are counted in the result's memory order where the plan is flat.
-            let index = if plan.flat { out.strides[d] as usize } else { out.sizes[d + 1..].iter().product() };
-            dims.push((index, out.sizes[d], length));
-            length *= out.sizes[d];
-        }
-        Ok(Lines { length, dims })
-    }
-
-    /// Whether an element is one of a whole group.
-    fn grouped(&self, i: usize) -> bool {
-        let place = match self.dims[..] {
-            [(1, size, 1)] => i % size,
-            _ => self.dims.iter().map(|(index, size, step)| i / index % size * step).sum(),
-        };
-        self.length > 0 && place < self.length - self.length % GROUP
-    }
-}
-
-/// `out = f(a, b)`, where `f` is told whether the element is one of a whole group.
-pub fn map2_grouped<C: Compute>(a: &Value, b: &Value, out: &Tensor, f: impl Fn(C, C, bool) -> C) -> Result<()> {
-    let plan = Plan::new(out, &[a, b])?;
-    let lines = Lines::new(&plan, &[a, b])?;
-    plan.operand::<C, _>(a, &mut |a| {
-        plan.operand::<C, _>(b, &mut |b| {
-            plan.fill::<C>(out, &mut |d| d.iter_mut().enumerate().for_each(|(i, o)| *o = f(a.at(i), b.at(i), lines.grouped(i))))
-        })?
-    })?
-}
-
-/// `out = f(a)`, where `f` is told whether the element is one of a whole group.
-pub fn map1_grouped<C: Compute>(a: &Value, out: &Tensor, f: impl Fn(C, bool) -> C) -> Result<()> {
-    map2_grouped(a, a, out, |x, _, grouped| f(x, grouped))
 }
 
 /// A float kernel of one operand: computes in f64 for float64 results, in f32 for the others.

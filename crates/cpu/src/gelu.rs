@@ -1,7 +1,8 @@
 //! Gelu and its gradient. In single precision the error function is that of whichever kernel PyTorch calls: of a whole contiguous
 //! tensor a polynomial per quarter of an octave, in groups of lanes the textbook's approximation, of what is left over the C library's.
 
-use super::elementwise::{map1, map1_grouped, map2, map2_grouped, not_for};
+use super::elementwise::{map1, map2, not_for};
+use super::grouped::{grouped, map1_grouped, map1_steps, map2_steps};
 use super::vectorized::Vectorized;
 use diagnostics::error::{Error, Result};
 use dispatch::{Call, KernelTable, Value};
@@ -51,6 +52,7 @@ const PIECES: [[u32; 22]; 6] = [
 ];
 
 /// The error function of `x / sqrt(2)` by the polynomials.
+#[inline(always)]
 fn error_by_pieces(x: f32) -> f32 {
     let size = x.abs();
     let error = if !size.is_finite() {
@@ -66,6 +68,7 @@ fn error_by_pieces(x: f32) -> f32 {
 }
 
 /// The textbook's approximation of the error function by powers of `w`, given `e^(-x^2)`. Source: Abramowitz and Stegun, 7.1.26.
+#[inline(always)]
 fn error_by_powers(x: f32, bell: f32) -> f32 {
     const NEAR: f32 = 0.327_591_1;
     const POWERS: [f32; 5] = [1.061_405_4, -1.453_152_1, 1.421_413_8, -0.284_496_72, 0.254_829_6];
@@ -110,14 +113,15 @@ macro_rules! tanh_of {
 fn gelu(c: &Call, o: &[Tensor]) -> Result<()> {
     let (x, tanh) = (c.get("self"), by_tanh(c)?);
     match o[0].dtype() {
-        Dtype::Float64 if tanh => map1_grouped(x, &o[0], |x: f64, grouped| 0.5 * x * (1.0 + tanh_of!(f64, x, grouped))),
+        Dtype::Float64 if tanh => map1_steps(x, &o[0], grouped!([] |x: f64, grouped| 0.5 * x * (1.0 + tanh_of!(f64, x, grouped)))),
         Dtype::Float64 => map1(x, &o[0], |x: f64| x * 0.5 * (1.0 + libm::erf(x * FRAC_1_SQRT_2))),
-        d if d.is_floating() && tanh => map1_grouped(x, &o[0], |x: f32, grouped| 0.5 * x * (1.0 + tanh_of!(f32, x, grouped))),
+        d if d.is_floating() && tanh => map1_steps(x, &o[0], grouped!([] |x: f32, grouped| 0.5 * x * (1.0 + tanh_of!(f32, x, grouped)))),
         d if d.is_floating() => single_gelu(x, &o[0]),
         d => Err(not_for("GeluKernelImpl", d)),
     }
 }
 
+#[inline(always)]
 fn gelu_slope(g: f32, x: f32) -> f32 {
     const ONE_OVER_SQRT_PI: f32 = 0.564_189_55;
     let r = x * std::f32::consts::FRAC_1_SQRT_2;
@@ -137,11 +141,12 @@ fn gelu_backward(c: &Call, o: &[Tensor]) -> Result<()> {
     macro_rules! run {
         ($t:ty, $slope:expr) => {
             if by_tanh(c)? {
-                map2_grouped(g, x, &o[0], |g: $t, x: $t, grouped| {
+                let slope = grouped!([] |g: $t, x, grouped| {
                     let t = tanh_of!($t, x, grouped);
                     let inner = SQRT_2_OVER_PI as $t * (3.0 * KAPPA as $t).fused(x * x, 1.0);
                     g * (0.5 * (1.0 + t) + 0.5 * x * (-t).fused(t, 1.0) * inner)
-                })
+                });
+                map2_steps(g, x, &o[0], slope)
             } else {
                 map2(g, x, &o[0], $slope)
             }

@@ -24,6 +24,7 @@ mod foreach;
 mod fourier;
 mod gathering;
 mod gelu;
+mod grouped;
 pub mod interpret;
 mod ldl;
 mod library;
@@ -59,6 +60,7 @@ mod unary;
 mod vectorized;
 mod volume;
 mod weight_norm;
+mod widest;
 
 use dispatch::KernelTable;
 

@@ -19,6 +19,7 @@ static POWERS: LazyLock<Vec<(f32, f32)>> = LazyLock::new(|| {
 });
 
 /// `e^x`. The cubic was determined from results. Source: Intel oneMKL, vsExp.
+#[inline(always)]
 pub fn exponential(x: f32) -> f32 {
     const STEP: f64 = LN_2 / STEPS as f64;
     const HIGH: f32 = STEP as f32;

@@ -4,6 +4,7 @@
 
 use super::dense::{Lane, Real, held};
 use super::vectorized::{Vectorized, row_moments};
+use super::widest::widest;
 use crate::dense::for_floats;
 use diagnostics::error::Result;
 use dispatch::{Call, KernelTable};
@@ -73,12 +74,13 @@ impl Plan {
 
     /// Every element times a factor plus a shift, which its set and its weight decide.
     fn apply<T: Vectorized>(&self, x: &[T], mean: &[T], rstd: &[T], weight: Option<&[T]>, bias: Option<&[T]>) -> Vec<T> {
-        let at = |i: usize| {
+        let of = |i: usize| {
             let (s, w) = (self.set_of[i], self.weight_of[i]);
-            let factor = weight.map_or(rstd[s], |v| rstd[s] * v[w]);
-            x[i].fused(factor, (-mean[s]).fused(factor, bias.map_or(T::default(), |v| v[w])))
+            (mean[s], weight.map_or(rstd[s], |v| rstd[s] * v[w]), bias.map_or(T::default(), |v| v[w]))
         };
-        (0..x.len()).map(at).collect()
+        let mut y = x.to_vec();
+        apply(&mut y, of);
+        y
     }
 
     /// Mean and sum of squared distances of every set, of which each row of a batch has one element: carried in the elements' precision.
@@ -134,18 +136,32 @@ fn layer_norm_plan(c: &Call) -> Result<Plan> {
     Ok(Plan::rows(sizes[..lead].iter().product(), sizes[lead..].iter().product::<usize>().max(1)))
 }
 
+widest! {
+    /// Of every element, less a mean, a multiple plus a shift.
+    fn apply<T: Vectorized, F: Fn(usize) -> (T, T, T)>(values: &mut [T], of: F) {
+        for (i, v) in values.iter_mut().enumerate() {
+            let (mean, factor, shift) = of(i);
+            *v = v.fused(factor, (-mean).fused(factor, shift));
+        }
+    }
+
+    /// A row less its mean over its deviation, times weights plus a bias.
+    fn normalise<T: Vectorized>(row: &mut [T], mean: T, rstd: T, weight: &[T], bias: &[T]) {
+        row.iter_mut().zip(weight).zip(bias).for_each(|((v, weight), bias)| *v = ((*v - mean) * rstd).fused(*weight, *bias));
+    }
+}
+
 fn layer_norm(c: &Call, out: &[Tensor]) -> Result<()> {
     for_floats!("LayerNormKernelImpl", out[0].dtype(), T => {
         let (plan, x) = (layer_norm_plan(c)?, T::read(c.tensor("input")?)?);
         let (weight, bias) = (optional::<T>(c, "weight")?, optional::<T>(c, "bias")?);
         let eps = T::of(c.float("eps")?);
         let (mean, rstd) = plan.row_moments(&x, |var: T| T::of(1.0) / (var + eps).sqrt());
-        let at = |i: usize| {
-            let (s, w) = (plan.set_of[i], plan.weight_of[i]);
-            let scale = weight.as_ref().map_or(T::of(1.0), |v| v[w]);
-            ((x[i] - mean[s]) * rstd[s]).fused(scale, bias.as_ref().map_or(T::default(), |v| v[w]))
-        };
-        T::write(&out[0], &(0..x.len()).map(at).collect::<Vec<T>>())?;
+        let width = plan.size().max(1);
+        let (weight, bias) = (weight.unwrap_or_else(|| vec![T::of(1.0); width]), bias.unwrap_or_else(|| vec![T::default(); width]));
+        let mut y = x;
+        y.chunks_mut(width).zip(mean.iter().zip(&rstd)).for_each(|(row, (mean, rstd))| normalise(row, *mean, *rstd, &weight, &bias));
+        T::write(&out[0], &y)?;
         T::write(&out[1], &mean)?;
         T::write(&out[2], &rstd)
     })

@@ -1,9 +1,9 @@
 //! Gradients of layer, batch and group normalisation, each in the order in which PyTorch's kernel adds: sums along a row by lanes,
 //! sums over a batch one after the other, and the input's gradient as products of the row's two sums.
 
-use super::dense::{Lane, Real};
 use super::normalization::{optional, write_masked};
 use super::vectorized::{Vectorized, lanes_dot, lanes_sum};
+use super::widest::widest;
 use crate::dense::for_floats;
 use diagnostics::error::Result;
 use dispatch::{Call, KernelTable, Value};
@@ -27,8 +27,12 @@ fn layer_norm(c: &Call, out: &[Tensor]) -> Result<()> {
     let sizes = input.concrete()?.sizes;
     let lead = sizes.len() - c.get("normalized_shape").list()?.len();
     let n = sizes[lead..].iter().product::<usize>().max(1);
-    for_floats!("LayerNormBackwardKernelImpl", input.dtype(), T => {
-        let (g, x) = (T::read(c.tensor("grad_out")?)?, T::read(input)?);
+    for_floats!("LayerNormBackwardKernelImpl", input.dtype(), T => rows_backward::<T>(c, out, n))
+}
+
+widest! {
+    fn rows_backward<T: Vectorized>(c: &Call, out: &[Tensor], n: usize) -> Result<()> {
+        let (g, x) = (T::read(c.tensor("grad_out")?)?, T::read(c.tensor("input")?)?);
         let (mean, rstd) = (T::read(c.tensor("mean")?)?, T::read(c.tensor("rstd")?)?);
         let weight = optional::<T>(c, "weight")?;
         let (mut dx, mut dw, mut db) = (Vec::with_capacity(x.len()), vec![T::default(); n], vec![T::default(); n]);
@@ -48,7 +52,7 @@ fn layer_norm(c: &Call, out: &[Tensor]) -> Result<()> {
             dx.extend((0..n).map(|i| b.fused(x[i], weight.as_ref().map_or(rstd * g[i], |w| rstd * g[i] * w[i])) + shift));
         }
         write_masked(c, [dx, dw, db], out, [weight.is_some(), c.opt_tensor("bias").is_some()])
-    })
+    }
 }
 
 fn batch_norm(c: &Call, out: &[Tensor]) -> Result<()> {
@@ -62,9 +66,13 @@ fn batch_norm(c: &Call, out: &[Tensor]) -> Result<()> {
     if sizes.contains(&0) {
         return out.iter().try_for_each(|t| super::copy::fill(t, &Value::Float(0.0)));
     }
-    let (channels, places) = (sizes[1], sizes[2..].iter().product::<usize>());
-    for_floats!("batch_norm_backward", input.dtype(), T => {
-        let (g, x) = (T::read(c.tensor("grad_out")?)?, T::read(input)?);
+    for_floats!("batch_norm_backward", input.dtype(), T => channels_backward::<T>(c, out, &sizes, training))
+}
+
+widest! {
+    fn channels_backward<T: Vectorized>(c: &Call, out: &[Tensor], sizes: &[usize], training: bool) -> Result<()> {
+        let (channels, places) = (sizes[1], sizes[2..].iter().product::<usize>());
+        let (g, x) = (T::read(c.tensor("grad_out")?)?, T::read(c.tensor("input")?)?);
         let (mean, rstd) = if training {
             (T::read(c.tensor("save_mean")?)?, T::read(c.tensor("save_invstd")?)?)
         } else {
@@ -103,7 +111,7 @@ fn batch_norm(c: &Call, out: &[Tensor]) -> Result<()> {
             grads[2][ch] = T::of(sum);
         }
         write_masked(c, grads, out, [true, true])
-    })
+    }
 }
 
 fn group_norm(c: &Call, out: &[Tensor]) -> Result<()> {
@@ -112,9 +120,14 @@ fn group_norm(c: &Call, out: &[Tensor]) -> Result<()> {
     if input.concrete()?.numel() == 0 {
         return Ok(());
     }
-    let per = channels / groups;
-    for_floats!("GroupNormBackwardKernelImpl", input.dtype(), T => {
-        let (g, x) = (T::read(c.tensor("grad_out")?)?, T::read(input)?);
+    for_floats!("GroupNormBackwardKernelImpl", input.dtype(), T => groups_backward::<T>(c, out, [items, channels, places, groups]))
+}
+
+widest! {
+    fn groups_backward<T: Vectorized>(c: &Call, out: &[Tensor], sizes: [usize; 4]) -> Result<()> {
+        let [items, channels, places, groups] = sizes;
+        let per = channels / groups;
+        let (g, x) = (T::read(c.tensor("grad_out")?)?, T::read(c.tensor("input")?)?);
         let (mean, rstd) = (T::read(c.tensor("mean")?)?, T::read(c.tensor("rstd")?)?);
         let weight = optional::<T>(c, "weight")?;
         let has_weight = weight.is_some();
@@ -139,7 +152,7 @@ fn group_norm(c: &Call, out: &[Tensor]) -> Result<()> {
             }
         }
         write_masked(c, grads, out, [has_weight, has_weight])
-    })
+    }
 }
 
 /// The sum of a group's channels times their weights: by lanes, the lanes one after the other, then by fours, then one by one.

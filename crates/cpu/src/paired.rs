@@ -10,11 +10,13 @@ use std::ops::{Add, Mul};
 struct Pair(f32, f32);
 
 /// A number without a loss.
+#[inline(always)]
 fn whole(x: f32) -> Pair {
     Pair(x, 0.0)
 }
 
 /// A sum and what rounding it lost, whichever part is larger.
+#[inline(always)]
 fn sum(a: f32, b: f32) -> Pair {
     let s = a + b;
     let v = s - a;
@@ -22,35 +24,44 @@ fn sum(a: f32, b: f32) -> Pair {
 }
 
 impl Pair {
+    #[inline(always)]
     fn value(self) -> f32 {
         self.0 + self.1
     }
+    #[inline(always)]
     fn neg(self) -> Pair {
         Pair(-self.0, -self.1)
     }
+    #[inline(always)]
     fn scale(self, by: f32) -> Pair {
         Pair(self.0 * by, self.1 * by)
     }
+    #[inline(always)]
     fn normal(self) -> Pair {
         sum_larger(self.0, self.1)
     }
     /// Of the two, `self` is the larger.
+    #[inline(always)]
     fn plus(self, b: Pair) -> Pair {
         let s = self.0 + b.0;
         Pair(s, (((self.0 - s) + b.0) + self.1) + b.1)
     }
+    #[inline(always)]
     fn times(self, by: f32) -> Pair {
         let s = self.0 * by;
         Pair(s, self.1.fused(by, self.0.fused(by, -s)))
     }
+    #[inline(always)]
     fn square(self) -> Pair {
         let s = self.0 * self.0;
         Pair(s, (self.0 + self.0).fused(self.1, self.0.fused(self.0, -s)))
     }
+    #[inline(always)]
     fn inverse(self) -> Pair {
         let s = 1.0 / self.0;
         Pair(s, s * (-self.1).fused(s, (-self.0).fused(s, 1.0)))
     }
+    #[inline(always)]
     fn over(self, d: Pair) -> Pair {
         let t = 1.0 / d.0;
         let s = self.0 * t;
@@ -62,6 +73,7 @@ impl Pair {
 
 impl Add for Pair {
     type Output = Pair;
+    #[inline(always)]
     fn add(self, b: Pair) -> Pair {
         let Pair(s, lost) = sum(self.0, b.0);
         Pair(s, lost + (self.1 + b.1))
@@ -70,6 +82,7 @@ impl Add for Pair {
 
 impl Mul for Pair {
     type Output = Pair;
+    #[inline(always)]
     fn mul(self, b: Pair) -> Pair {
         let s = self.0 * b.0;
         Pair(s, self.0.fused(b.1, self.1.fused(b.0, self.0.fused(b.0, -s))))
@@ -77,20 +90,24 @@ impl Mul for Pair {
 }
 
 /// A polynomial, the highest power's factor first.
+#[inline(always)]
 fn polynomial<const N: usize>(x: f32, factors: [f32; N]) -> f32 {
     factors[1..].iter().fold(factors[0], |sum, factor| sum.fused(x, *factor))
 }
 
+#[inline(always)]
 fn power_of_two(q: i32) -> f32 {
     f32::from_bits(((q + 127) as u32) << 23)
 }
 
 /// `x` times a power of two that may be beyond what a float holds.
+#[inline(always)]
 fn scaled(x: f32, q: i32) -> f32 {
     x * power_of_two(q >> 1) * power_of_two(q - (q >> 1))
 }
 
 /// A positive number as `m * 2^e`, with `m` around one.
+#[inline(always)]
 fn split(x: f32) -> (f32, i32) {
     let exponent = |x: f32| (x.to_bits() >> 23) as i32 - 127;
     let (x, less) = if x < f32::MIN_POSITIVE { (x * power_of_two(64), 64) } else { (x, 0) };
@@ -103,6 +120,7 @@ const LOWEST: f32 = -104.0;
 const LN2: Pair = Pair(std::f32::consts::LN_2, -1.904_654_3e-9);
 
 /// An exponent's nearest multiple of ln 2, and the rest. Source: SLEEF, its `L2U` and `L2L`.
+#[inline(always)]
 fn reduced(x: Pair) -> (Pair, i32) {
     const HIGH: f32 = 0.693_145_75;
     const LOW: f32 = 1.428_606_8e-6;
@@ -111,15 +129,14 @@ fn reduced(x: Pair) -> (Pair, i32) {
 }
 
 /// The exponential as a pair. Source: SLEEF, `expk2f`.
+#[inline(always)]
 fn exponential_pair(x: Pair) -> Pair {
-    if x.0 < LOWEST {
-        return whole(0.0);
-    }
     let (s, q) = reduced(x);
     let u = polynomial(s.0, [1.980_960_2e-4, 1.394_256_5e-3, 8.333_457e-3, 4.166_637_4e-2]);
     let t = s * (s.times(u) + whole(0.166_666_66)) + whole(0.5);
     let t = whole(1.0).plus(s + s.square() * t);
-    Pair(scaled(t.0, q), scaled(t.1, q))
+    let over_zero = |part: f32| if x.0 < LOWEST { 0.0 } else { scaled(part, q) };
+    Pair(over_zero(t.0), over_zero(t.1))
 }
 
 /// The exponential of a pair as a number. Source: SLEEF, `expkf`.
@@ -154,6 +171,7 @@ fn logarithm_of(x: Pair) -> Pair {
 }
 
 /// `e^x - 1`
+#[inline(always)]
 pub fn expm1(x: f32) -> f32 {
     match x {
         _ if x > 88.722_83 => f32::INFINITY,
@@ -164,6 +182,7 @@ pub fn expm1(x: f32) -> f32 {
 }
 
 /// `ln(1 + x)`
+#[inline(always)]
 pub fn log1p(x: f32) -> f32 {
     if x == 0.0 || x == f32::INFINITY || x.is_nan() {
         return x;
@@ -178,6 +197,7 @@ pub fn log1p(x: f32) -> f32 {
 }
 
 /// A logarithm of its half tangent and exponent. Source: SLEEF, `xlogf_u1`.
+#[inline(always)]
 fn logarithm_value(x: Pair, e: i32) -> f32 {
     let square = x.0 * x.0;
     let t = polynomial(square, [0.302_729_5, 0.399_610_82, 0.666_669_5]);
@@ -222,16 +242,14 @@ pub fn pow(x: f32, y: f32) -> f32 {
 }
 
 /// The hyperbolic tangent.
+#[inline(always)]
 pub fn tanh(x: f32) -> f32 {
-    if x.is_nan() {
-        return x;
-    }
-    if x.abs() > 8.664_34 {
-        return 1f32.copysign(x);
-    }
+    // Computed for every number: a loop without branches fills registers.
     let d = exponential_pair(whole(x.abs()));
     let e = d.inverse();
-    d.plus(e.neg()).over(d.plus(e)).value().copysign(x)
+    let size = d.plus(e.neg()).over(d.plus(e)).value();
+    let size = if x.abs() > 8.664_34 { 1.0 } else { size };
+    if x.is_nan() { x } else { size.copysign(x) }
 }
 
 /// The area hyperbolic tangent.
@@ -268,6 +286,7 @@ pub fn atan2(y: f32, x: f32) -> f32 {
 }
 
 /// A sum of which the first part is the larger.
+#[inline(always)]
 fn sum_larger(a: f32, b: f32) -> Pair {
     let s = a + b;
     Pair(s, (a - s) + b)

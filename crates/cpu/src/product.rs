@@ -5,6 +5,7 @@
 
 use super::dense::Matrix;
 use super::vectorized::Vectorized;
+use super::widest::widest;
 use std::ops::Range;
 
 /// Lanes of the library's registers.
@@ -59,7 +60,8 @@ pub fn multiply<T: Vectorized>([m, k, n]: [usize; 3], alpha: T, a: Matrix<T>, b:
         let groups = count - count % WIDE;
         for (i, at) in c.iter_mut().enumerate() {
             let start = if beta == T::default() { T::default() } else { beta * *at / alpha };
-            *at = alpha * stacked(k, operands(i), start, i < groups);
+            let (x, y) = operands(i);
+            *at = alpha * stacked(k, &x, &y, start, i < groups);
         }
         return;
     }
@@ -110,18 +112,34 @@ pub fn dot<T: Vectorized>(x: &[T], y: &[T]) -> T {
     (l[0] + l[1]) + (l[2] + l[3])
 }
 
-fn add_lanes<T: Vectorized>(x: &[T], y: &[T], start: usize, count: usize, mut sums: [T; WIDE]) -> [T; WIDE] {
-    (0..count).for_each(|l| sums[l] = x[start + l].fused(y[start + l], sums[l]));
-    sums
-}
-
-/// Adds the products of `range` to sixteen sums, which take turns.
-fn lanes<T: Vectorized>(range: Range<usize>, x: &Line<T>, y: &Line<T>, mut sums: [T; WIDE]) -> [T; WIDE] {
-    for (l, p) in range.enumerate() {
-        let sum = &mut sums[l % WIDE];
-        *sum = x.at(p).fused(y.at(p), *sum);
+widest! {
+    fn add_lanes<T: Vectorized>(x: &[T], y: &[T], start: usize, count: usize, sums: [T; WIDE]) -> [T; WIDE] {
+        let mut sums = sums;
+        (0..count).for_each(|l| sums[l] = x[start + l].fused(y[start + l], sums[l]));
+        sums
     }
-    sums
+
+    /// Adds the products of `range` to sixteen sums, which take turns.
+    fn lanes<T: Vectorized>(range: Range<usize>, x: &Line<T>, y: &Line<T>, sums: [T; WIDE]) -> [T; WIDE] {
+        let mut sums = sums;
+        for (l, p) in range.enumerate() {
+            let sum = &mut sums[l % WIDE];
+            *sum = x.at(p).fused(y.at(p), *sum);
+        }
+        sums
+    }
+
+    /// The sum for one place of a vector times a matrix whose lines lie across: eight lines at once for places in whole `groups`.
+    fn stacked<T: Vectorized>(k: usize, x: &Line<T>, y: &Line<T>, start: T, grouped: bool) -> T {
+        let next = |p: usize, sum: T| x.at(p).fused(y.at(p), sum);
+        let two = |p: usize, q: usize| next(p, x.at(q) * y.at(q));
+        let eights = if grouped { k - k % 8 } else { 0 };
+        let sum = (0..eights).step_by(8).fold(start, |sum, p| {
+            let (even, odd) = (next(p + 4, next(p + 6, sum)), two(p + 5, p + 7));
+            (even + odd) + (two(p, p + 2) + two(p + 1, p + 3))
+        });
+        (eights..k).fold(sum, |sum, p| next(p, sum))
+    }
 }
 
 /// Sixteen sums, the upper half added to the lower until one is left.
@@ -173,18 +191,6 @@ fn led<T: Vectorized>(k: usize, (x, y): (Line<T>, Line<T>), i: usize, count: usi
     add(add(first, 1..whole), whole..k)
 }
 
-/// The sum for one place of a vector times a matrix whose lines lie across: eight lines at once for places in whole `groups`.
-fn stacked<T: Vectorized>(k: usize, (x, y): (Line<T>, Line<T>), start: T, grouped: bool) -> T {
-    let next = |p: usize, sum: T| x.at(p).fused(y.at(p), sum);
-    let two = |p: usize, q: usize| next(p, x.at(q) * y.at(q));
-    let eights = if grouped { k - k % 8 } else { 0 };
-    let sum = (0..eights).step_by(8).fold(start, |sum, p| {
-        let (even, odd) = (next(p + 4, next(p + 6, sum)), two(p + 5, p + 7));
-        (even + odd) + (two(p, p + 2) + two(p + 1, p + 3))
-    });
-    (eights..k).fold(sum, |sum, p| next(p, sum))
-}
-
 /// Block after block of the inner dimension, each added to the result.
 fn in_blocks<T: Vectorized>([m, k, n]: [usize; 3], alpha: T, a: Matrix<T>, b: Matrix<T>, beta: T, c: &mut [T]) {
     if m * n == 0 {
@@ -222,6 +228,12 @@ pub fn in_one<T: Vectorized>([m, k, n]: [usize; 3], a: Matrix<T>, b: Matrix<T>, 
     }
 }
 
+widest! {
+    fn add_line<T: Vectorized>(factor: T, line: &[T], sums: &mut [T]) {
+        sums.iter_mut().zip(line).for_each(|(sum, y)| *sum = factor.fused(*y, *sum));
+    }
+}
+
 /// Adds `a b` to `c`, one fused step after the other.
 pub fn one_by_one<T: Vectorized>([m, k, n]: [usize; 3], a: Matrix<T>, b: Matrix<T>, c: &mut [T]) {
     let lie = b.col == 1;
@@ -231,7 +243,7 @@ pub fn one_by_one<T: Vectorized>([m, k, n]: [usize; 3], a: Matrix<T>, b: Matrix<
         for p in 0..k {
             let factor = factors.at(p);
             let line = if lie { &b.data[b.offset + p * b.row as usize..][..n] } else { &own[p * n..][..n] };
-            sums.iter_mut().zip(line).for_each(|(sum, y)| *sum = factor.fused(*y, *sum));
+            add_line(factor, line, sums);
         }
     }
 }

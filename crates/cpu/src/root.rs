@@ -38,6 +38,7 @@ const SLOPES: [u16; 64] = [
 ];
 
 /// The square root.
+#[inline(always)]
 pub fn square_root(x: f32) -> f32 {
     const MANTISSA: u32 = 23;
     const BIAS: u32 = 127;

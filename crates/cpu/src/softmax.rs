@@ -1,7 +1,7 @@
 //! softmax and log_softmax along one dimension, and their gradients.
 
 use super::dense::{Lane, Real, held};
-use super::vectorized::{Vectorized, line_dot, line_sum, wide};
+use super::vectorized::{Vectorized, exponentials_above, line_dot, line_sum, wide};
 use crate::dense::for_floats;
 use diagnostics::error::Result;
 use dispatch::{Call, KernelTable};
@@ -56,7 +56,8 @@ fn line_forward<T: Vectorized>(x: &mut [T], (start, step, n): (usize, usize, usi
     let at = |i: usize| start + i * step;
     let Some(max) = (0..n).map(|i| x[at(i)]).reduce(|a, b| if b > a || b.nan() { b } else { a }) else { return };
     let grouped = last || in_group::<T>(start, step);
-    let exps: Vec<T> = (0..n).map(|i| (x[at(i)] - max).exponential_in(grouped)).collect();
+    let mut exps: Vec<T> = (0..n).map(|i| x[at(i)]).collect();
+    exponentials_above(&mut exps, max, grouped);
     let sum = if last { line_sum(&exps) } else { exps.iter().fold(T::default(), |sum, v| sum + *v) };
     if log {
         let ln = |v: T| if grouped { v.logarithm() } else { v.ln() };
@@ -88,8 +89,10 @@ fn backward(c: &Call, out: &[Tensor], log: bool) -> Result<()> {
                 (false, false) => (0..n).fold(T::default(), |sum, i| g[at(i)].fused(y[at(i)], sum)),
             };
             let grouped = last || in_group::<T>(start, step);
-            for i in (0..n).map(at) {
-                result[i] = if log { (-y[i].exponential_in(grouped)).fused(sum, g[i]) } else { (g[i] - sum) * y[i] };
+            let mut exps = if log { line(&y) } else { Vec::new() };
+            exponentials_above(&mut exps, T::default(), grouped);
+            for i in 0..n {
+                result[at(i)] = if log { (-exps[i]).fused(sum, g[at(i)]) } else { (g[at(i)] - sum) * y[at(i)] };
             }
         })?;
         T::write(&out[0], &result)

@@ -1,7 +1,8 @@
 //! Pointwise kernels of one operand: arithmetic, rounding, exponentials, trigonometry, special functions, predicates.
 
 use super::dense::held;
-use super::elementwise::{Compute, float1, map1, map1_grouped, not_for, number};
+use super::elementwise::{Compute, float1, map1, not_for, number};
+use super::grouped::map1_grouped;
 use super::{library, paired, special};
 use diagnostics::error::Result;
 use dispatch::{Call, KernelTable, Value};

@@ -6,6 +6,7 @@
 
 use super::dense::Real;
 use super::paired;
+use super::widest::widest;
 
 /// Lanes of a softmax in single precision; half as many in double precision.
 const WIDE: usize = 16;
@@ -23,6 +24,7 @@ pub trait Vectorized: Real {
     /// The exponential to some units in the last place, which is enough for attention.
     fn coarse_exponential(self) -> Self;
     /// The exponential as a vectorized kernel computes it, or as it does for what is left over after whole groups of lanes.
+    #[inline(always)]
     fn exponential_in(self, grouped: bool) -> Self {
         if grouped { self.exponential() } else { self.exp() }
     }
@@ -42,31 +44,44 @@ pub trait Vectorized: Real {
 
 impl Vectorized for f32 {
     const LANES: usize = 8;
+    #[inline(always)]
     fn fused(self, b: Self, c: Self) -> Self {
-        // The product is exact in double precision.
-        (f64::from(self) * f64::from(b) + f64::from(c)) as f32
+        if cfg!(target_arch = "wasm32") {
+            // No instruction does it; the product is exact in double precision.
+            (f64::from(self) * f64::from(b) + f64::from(c)) as f32
+        } else {
+            self.mul_add(b, c)
+        }
     }
+    #[inline(always)]
     fn exponential(self) -> Self {
         exponential(self)
     }
+    #[inline(always)]
     fn coarse_exponential(self) -> Self {
         coarse_exponential(self)
     }
+    #[inline(always)]
     fn logarithm(self) -> Self {
         paired::log(self)
     }
+    #[inline(always)]
     fn expm1_in(self, grouped: bool) -> Self {
         if grouped { paired::expm1(self) } else { self.exp_m1() }
     }
+    #[inline(always)]
     fn log1p_in(self, grouped: bool) -> Self {
         if grouped { paired::log1p(self) } else { self.ln_1p() }
     }
+    #[inline(always)]
     fn tanh_in(self, grouped: bool) -> Self {
         if grouped { paired::tanh(self) } else { self.tanh() }
     }
+    #[inline(always)]
     fn pow_in(self, exponent: Self, grouped: bool) -> Self {
         if grouped { paired::pow(self, exponent) } else { self.powf(exponent) }
     }
+    #[inline(always)]
     fn atan2_in(self, x: Self, grouped: bool) -> Self {
         if grouped { paired::atan2(self, x) } else { self.atan2(x) }
     }
@@ -75,66 +90,73 @@ impl Vectorized for f32 {
 impl Vectorized for f64 {
     const LANES: usize = 4;
     const FUSES: bool = !cfg!(target_arch = "wasm32");
+    #[inline(always)]
     fn fused(self, b: Self, c: Self) -> Self {
         self.mul_add(b, c)
     }
+    #[inline(always)]
     fn exponential(self) -> Self {
         self.exp()
     }
+    #[inline(always)]
     fn coarse_exponential(self) -> Self {
         self.exp()
     }
+    #[inline(always)]
     fn logarithm(self) -> Self {
         self.ln()
     }
+    #[inline(always)]
     fn expm1_in(self, _: bool) -> Self {
         self.exp_m1()
     }
+    #[inline(always)]
     fn log1p_in(self, _: bool) -> Self {
         self.ln_1p()
     }
+    #[inline(always)]
     fn tanh_in(self, _: bool) -> Self {
         self.tanh()
     }
+    #[inline(always)]
     fn pow_in(self, exponent: Self, _: bool) -> Self {
         self.powf(exponent)
     }
+    #[inline(always)]
     fn atan2_in(self, x: Self, _: bool) -> Self {
         self.atan2(x)
     }
 }
 
 /// e^x as 2^q e^s with s small: a polynomial in s, within one unit in the last place. Source: SLEEF, `xexpf`.
+#[inline(always)]
 fn exponential(x: f32) -> f32 {
     const LN2: [f32; 2] = [0.693_145_75, 1.428_606_8e-6];
     const TERMS: [f32; 6] = [0.000_198_527_62, 0.001_393_043_6, 0.008_333_361, 0.041_666_485, 0.166_666_67, 0.5];
-    if x < -104.0 {
-        return 0.0;
-    }
-    if x > 104.0 {
-        return f32::INFINITY;
-    }
     let q = (x * std::f32::consts::LOG2_E).round_ties_even();
     let s = q.fused(-LN2[1], q.fused(-LN2[0], x));
     let u = TERMS[1..].iter().fold(TERMS[0], |u, term| u.fused(s, *term));
     let u = 1.0 + (s * s).fused(u, s);
     let (half, q) = (q as i32 >> 1, q as i32);
     let power = |q: i32| f32::from_bits(((q + 127) as u32) << 23);
-    u * power(half) * power(q - half)
+    let within = u * power(half) * power(q - half);
+    // Chosen at the end: a loop without branches fills registers.
+    let above = if x > 104.0 { f32::INFINITY } else { within };
+    if x < -104.0 { 0.0 } else { above }
 }
 
 /// e^x by a shorter polynomial, which starts from 1 instead of the fraction's square. Source: oneDNN, its eltwise injector.
+#[inline(always)]
 fn coarse_exponential(x: f32) -> f32 {
     const TERMS: [f32; 6] = [0.008_289_29, 0.041_897_82, 0.166_676_52, 0.499_991_5, 0.999_999_7, 1.0];
     const RANGE: [f32; 2] = [-87.336_55, 88.722_84];
-    if x < RANGE[0] {
-        return 0.0;
-    }
+    let low = x < RANGE[0];
     let x = x.min(RANGE[1]);
     let q = x.fused(std::f32::consts::LOG2_E, 0.5).floor();
     let s = (-q).fused(std::f32::consts::LN_2, x);
     let u = TERMS[1..].iter().fold(TERMS[0], |u, term| u.fused(s, *term));
-    u * f32::from_bits(((q as i32 - 1 + 127) as u32) << 23) * 2.0
+    let within = u * f32::from_bits(((q as i32).wrapping_add(126) as u32) << 23) * 2.0;
+    if low { 0.0 } else { within }
 }
 
 /// The lanes of a sum, added in halves.
@@ -207,6 +229,7 @@ impl<T: Vectorized> Moments<T> {
     }
 
     /// One more number per lane.
+    #[inline(always)]
     fn push(&mut self, values: &[T]) {
         self.count += 1;
         let share = T::of(1.0) / T::of(self.count as f64);
@@ -253,6 +276,22 @@ impl<T: Vectorized> Moments<T> {
     }
 }
 
+widest! {
+    fn push_all<T: Vectorized>(sets: &mut Moments<T>, values: &[T]) {
+        values.chunks(T::LANES).for_each(|values| sets.push(values));
+    }
+
+    /// Turns numbers into exponentials of what they are above `base`.
+    pub fn exponentials_above<T: Vectorized>(values: &mut [T], base: T, grouped: bool) {
+        values.iter_mut().for_each(|v| *v = (*v - base).exponential_in(grouped));
+    }
+
+    /// Likewise those that are good enough for attention.
+    pub fn coarse_exponentials_above<T: Vectorized>(values: &mut [T], base: T) {
+        values.iter_mut().for_each(|v| *v = (*v - base).coarse_exponential());
+    }
+}
+
 /// Mean and variance of a row: by lanes and in chunks of sixteen steps, joined as a binary counter counts them; then what is left
 /// over, then the lanes.
 pub fn row_moments<T: Vectorized>(row: &[T]) -> (T, T) {
@@ -264,7 +303,7 @@ pub fn row_moments<T: Vectorized>(row: &[T]) -> (T, T) {
     let mut levels = vec![Moments::new(lanes); depth];
     for (i, chunk) in chunks.iter().enumerate() {
         let mut sets = Moments::new(lanes);
-        chunk.chunks(lanes).for_each(|values| sets.push(values));
+        push_all(&mut sets, chunk);
         levels[0].join(&sets);
         for level in 1..depth.min(1 + (i + 1).trailing_zeros() as usize) {
             let full = std::mem::replace(&mut levels[level - 1], Moments::new(lanes));
