@@ -2,10 +2,10 @@
 
 use super::device::GpuDevice;
 use super::plan::{Input, Outcome, Plan, Resident, compile_for};
-use super::program::argument_of;
 use cpu::bundle::{backward_inputs, check_version, compare_all, draw_as, failed, output_names, parse_graph};
 use diagnostics::error::Result;
 use graph::Graph;
+use loops::program::argument_of;
 use report::bundle::{BUNDLE_VERSION, Bundle, Named, PartResult, RunError, RunResult, Value};
 use std::collections::HashMap;
 use web_time::Instant;

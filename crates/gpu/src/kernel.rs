@@ -5,26 +5,11 @@
 //! small reductions and scans), a workgroup per element (large reductions), and a register-blocked tile per workgroup
 //! (matrix products). Workgroups have at most 256 invocations and 16 KiB of shared memory.
 
-use super::ir::{Combine, Loop, Prim, Ty, X};
 use super::library;
-use super::wgsl::{Binding, Emitter, digits};
+use super::wgsl::{Binding, Emitter, digits, name_of};
+use loops::language::{Combine, Kind, Loop, Prim, Ty, X, coord, row_major};
+use loops::schedule::Group;
 use tensor::Dtype;
-
-/// Loops that one kernel runs.
-#[derive(Clone, Debug)]
-pub struct Group {
-    /// The loop that decides the nest.
-    pub root: Prim,
-    /// Pointwise loops after it, in order.
-    pub members: Vec<Prim>,
-}
-
-impl Group {
-    /// Every loop in it.
-    pub fn prims(&self) -> impl Iterator<Item = &Prim> {
-        std::iter::once(&self.root).chain(&self.members)
-    }
-}
 
 /// A kernel, ready to be built.
 #[derive(Clone, Debug)]
@@ -167,7 +152,7 @@ fn reduction(
     let ty = body.ty();
     let arg = matches!(combine, Combine::ArgMax | Combine::ArgMin);
     let (neutral, step) = combination(combine, ty);
-    let wgsl = ty.wgsl();
+    let wgsl = name_of(ty);
     let whole_group = turns >= 128 && (count < 2048 || turns >= 1024);
     let threads: i64 = if whole_group { if turns >= 1024 { 256 } else { 64 } } else { 64 };
     if whole_group {
@@ -186,7 +171,7 @@ fn reduction(
     let used: Vec<usize> = (0..out.dim()).collect();
     for d in used {
         if [Some(body), mask].into_iter().flatten().any(|x| reads_coord(x, d)) {
-            e.x(&super::ir::coord(d));
+            e.x(&coord(d));
         }
     }
     e.line(&format!("var acc: {wgsl} = {neutral};"));
@@ -227,7 +212,7 @@ fn reduction(
         let position = if whole_group {
             "r".to_owned()
         } else {
-            let strides = super::ir::row_major(over);
+            let strides = row_major(over);
             let terms: Vec<String> = e.overs.iter().zip(&strides).filter(|(o, _)| *o != "0").map(|(o, s)| format!("{o} * {s}")).collect();
             if terms.is_empty() { "0".to_owned() } else { terms.join(" + ") }
         };
@@ -277,7 +262,6 @@ fn reduction(
 }
 
 fn reads_coord(x: &X, d: usize) -> bool {
-    use super::ir::Kind;
     match &x.0.kind {
         Kind::Coord(c) => *c == d,
         Kind::Load(_, index) => index.iter().any(|i| reads_coord(i, d)),
@@ -297,14 +281,14 @@ fn scan(e: &mut Emitter, root: &Prim, dim: usize, combine: Combine, body: &X) ->
     start_threads(e, count, 64);
     e.unravel("i", &rows);
     for d in 0..rows.len() {
-        e.coords[d] = e.x(&super::ir::coord(d));
+        e.coords[d] = e.x(&coord(d));
     }
     e.coords[dim] = "j".to_owned();
     e.sizes = out.sizes.clone();
     e.linear = None;
     let body = &if body.ty() == Ty::Bool { body.i() } else { body.clone() };
     let (neutral, step) = combination(combine, body.ty());
-    e.line(&format!("var acc: {} = {neutral};", body.ty().wgsl()));
+    e.line(&format!("var acc: {} = {neutral};", name_of(body.ty())));
     e.open(&format!("for (var j = 0; j < {}; j += 1) {{", out.sizes[dim]));
     let value = super::wgsl::strip(e.x(body));
     e.line(&format!("let value = {value};"));

@@ -1,7 +1,6 @@
 //! The GPU backend: a graph of ATen operators becomes a few WGSL kernels, run through wgpu natively and in the browser.
 //!
-//! The way of a graph: [`program`] runs its nodes on fake tensors and lowers them (rules in [`lower`]) to loops in the small
-//! language of [`ir`]; [`schedule`] fuses the loops; [`kernel`] and [`wgsl`] write the text; [`plan`] builds pipelines and
+//! The crate `loops` lowers a graph to loops and fuses them; [`kernel`] and [`wgsl`] write the text; [`plan`] builds pipelines and
 //! lays buffers out, [`run`] runs it, [`training`] runs one again and again; [`device`] knows the device.
 //!
 //! Invariants. Every failure is a value, the loss of the device too. Nothing blocks in a browser. Numbers are 32 bits wide:
@@ -14,22 +13,14 @@
 mod bundle;
 #[cfg(feature = "device")]
 mod device;
-#[cfg_attr(not(feature = "device"), allow(dead_code))]
-mod ir;
 #[cfg(feature = "device")]
 mod kernel;
 #[cfg(feature = "device")]
 mod library;
-#[cfg_attr(not(feature = "device"), allow(dead_code))]
-mod lower;
 #[cfg(feature = "device")]
 mod plan;
-#[cfg_attr(not(feature = "device"), allow(dead_code))]
-mod program;
 #[cfg(feature = "device")]
 mod run;
-#[cfg(feature = "device")]
-mod schedule;
 #[cfg(feature = "device")]
 mod training;
 #[cfg(feature = "device")]
@@ -41,9 +32,8 @@ mod wgsl;
 pub use bundle::run_bundle;
 #[cfg(feature = "device")]
 pub use device::GpuDevice;
-pub use lower::{supported, supports};
+pub use loops::{Argument, argument_of, arguments_of, supported, supports};
 #[cfg(feature = "device")]
 pub use plan::{FallbackInfo, Input, Outcome, Plan, Resident, compile, compile_for, kernels};
-pub use program::{Argument, argument_of, arguments_of};
 #[cfg(feature = "device")]
 pub use training::GpuTrainer;

@@ -4,12 +4,12 @@
 //! it was made for.
 
 use super::device::GpuDevice;
-use super::ir::View;
 use super::kernel;
-use super::program::{self, Argument, Fallback, Output, Program};
-use super::schedule::{Step, schedule};
 use diagnostics::error::{Error, Result};
 use graph::{Graph, NodeId};
+use loops::language::View;
+use loops::program::{self, Argument, Fallback, Output, Program};
+use loops::schedule::{Step, schedule};
 use report::bundle;
 use std::collections::HashMap;
 

@@ -1,12 +1,12 @@
 //! Running a plan. Values move between host and device only where a step needs them on the other side.
 
 use super::device::GpuDevice;
-use super::ir::View;
 use super::plan::{Input, MAX_TIMED, Outcome, Plan, Planned, Resident};
-use super::program::{Fallback, Output};
 use super::transfer::{from_device, to_device};
 use diagnostics::error::{Error, Result};
 use dispatch::Value;
+use loops::language::View;
+use loops::program::{Fallback, Output};
 use report::bundle;
 use serde_bytes::ByteBuf;
 use std::collections::{HashMap, HashSet};

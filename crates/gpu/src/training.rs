@@ -3,13 +3,13 @@
 
 use super::device::GpuDevice;
 use super::plan::{Input, Plan, Planned, compile_with};
-use super::program::{Output, argument_of};
 use super::run::{Recording, State, data, staging};
 use super::transfer::{from_device, to_device};
 use cpu::bundle::{draw_as, failed, numbers};
 use cpu::step::{Step, step};
 use diagnostics::error::{Error, Result};
 use graph::readable;
+use loops::program::{Output, argument_of};
 use report::bundle::{Bundle, Named, Recipe, RunError, Training, Value};
 use std::rc::Rc;
 use tensor::Dtype;

@@ -3,48 +3,28 @@
 //! An [`Emitter`] writes one kernel's body: loads and calls become `let`s, each once per scope; everything else is written
 //! in place. Sizes and strides are constants in the text: a plan is for one set of sizes.
 
-use super::ir::{Kind, Ty, View, X, int, row_major};
+use loops::address::{Address, address, own_address};
+use loops::language::{Kind, Ty, View, X, coord, int, row_major};
 use std::collections::HashMap;
 use std::fmt::Write;
 use tensor::Dtype;
 
-/// Where a load lies, as a function of the element's coordinates.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Address {
-    /// The element's row-major position, plus an offset.
-    Flat(i64),
-    /// The sum of coordinates times strides, plus an offset; over coordinates of these sizes.
-    Affine(Vec<i64>, Vec<i64>, i64),
+/// How a type is written in expressions.
+pub fn name_of(ty: Ty) -> &'static str {
+    match ty {
+        Ty::Float => "f32",
+        Ty::Int => "i32",
+        Ty::Bool => "bool",
+    }
 }
 
-/// The address of `view[index]` where every index is a coordinate or a constant; `None` otherwise.
-pub fn address(view: &View, index: &[X], sizes: &[i64]) -> Option<Address> {
-    let (mut strides, mut offset) = (vec![0; sizes.len()], view.offset);
-    for (x, stride) in index.iter().zip(&view.strides) {
-        match &x.0.kind {
-            Kind::Coord(d) if *d < sizes.len() => strides[*d] += stride,
-            Kind::Int(v) => offset += i64::from(*v) * stride,
-            _ => return None,
-        }
+/// How it is written in storage: a bool is a `u32` that is 0 or 1.
+fn stored(ty: Ty) -> &'static str {
+    match ty {
+        Ty::Float => "f32",
+        Ty::Int => "i32",
+        Ty::Bool => "u32",
     }
-    for (stride, size) in strides.iter_mut().zip(sizes) {
-        if *size == 1 {
-            *stride = 0;
-        }
-    }
-    let mut flat = row_major(sizes);
-    for (stride, size) in flat.iter_mut().zip(sizes) {
-        if *size == 1 {
-            *stride = 0;
-        }
-    }
-    Some(if strides == flat { Address::Flat(offset) } else { Address::Affine(sizes.to_vec(), strides, offset) })
-}
-
-/// The address that a region's own element has.
-pub fn own_address(view: &View) -> Option<Address> {
-    let index: Vec<X> = (0..view.dim()).map(super::ir::coord).collect();
-    address(view, &index, &view.sizes)
 }
 
 /// A storage as a kernel binds it.
@@ -148,7 +128,7 @@ impl<'a> Emitter<'a> {
         while self.bindings.iter().any(|b| b.name == name) {
             name.push('_');
         }
-        let ty = Ty::of(dtype).unwrap_or(Ty::Float).stored();
+        let ty = stored(Ty::of(dtype).unwrap_or(Ty::Float));
         self.bindings.push(Binding { storage, write, name: name.clone(), ty });
         name
     }
@@ -214,7 +194,7 @@ impl<'a> Emitter<'a> {
                 match (a.ty(), x.ty()) {
                     (Ty::Float, Ty::Bool) => format!("({text} != 0.0f)"),
                     (Ty::Int, Ty::Bool) => format!("({text} != 0)"),
-                    (_, to) => format!("{}({})", to.wgsl(), strip(text)),
+                    (_, to) => format!("{}({})", name_of(to), strip(text)),
                 }
             }
         }
@@ -252,7 +232,7 @@ impl<'a> Emitter<'a> {
             (Ty::Float, Ty::Bool) => format!("{value} != 0.0f"),
             (Ty::Int, Ty::Bool) => format!("{value} != 0"),
             (a, b) if a == b => value.to_owned(),
-            (_, to) => format!("{}({})", to.wgsl(), value),
+            (_, to) => format!("{}({})", name_of(to), value),
         };
         let value = match out.dtype {
             Dtype::Float16 => format!("round_f16({value})"),
@@ -272,7 +252,7 @@ impl<'a> Emitter<'a> {
     /// Writes a named element to its storage.
     pub fn store(&mut self, out: &View, name: &str) {
         let buffer = self.bind(out.storage, out.dtype, true);
-        let index: Vec<X> = (0..out.dim()).map(super::ir::coord).collect();
+        let index: Vec<X> = (0..out.dim()).map(coord).collect();
         let at = self.address_text(out, &index);
         match Ty::of(out.dtype) {
             Some(Ty::Bool) => self.line(&format!("{buffer}[{at}] = select(0u, 1u, {name});")),

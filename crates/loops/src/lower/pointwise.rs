@@ -1,7 +1,7 @@
 //! Operators that compute every element on its own, as formulas.
 
-use super::super::ir::{Ty, X, coord, float, int, scalar};
 use super::rule::Lower;
+use crate::language::{Ty, X, coord, float, int, scalar};
 use diagnostics::error::{Error, Result};
 use dispatch::Value;
 use tensor::{Category, Dtype};
@@ -325,7 +325,7 @@ fn times(l: &mut Lower, x: X, name: &str) -> Result<X> {
     let ty = l.ty()?;
     let alpha = scalar(l.call.get(name))?.cast(ty);
     Ok(match alpha.0.kind {
-        super::super::ir::Kind::Float(1.0) | super::super::ir::Kind::Int(1) | super::super::ir::Kind::Bool(true) => x,
+        crate::language::Kind::Float(1.0) | crate::language::Kind::Int(1) | crate::language::Kind::Bool(true) => x,
         _ => x * alpha,
     })
 }

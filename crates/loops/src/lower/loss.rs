@@ -1,7 +1,7 @@
 //! Losses and their gradients: a pointwise formula, then a sum or mean where one is asked for.
 
-use super::super::ir::{Combine, Ty, View, X, coord, float, int, over};
 use super::rule::{Lower, Rule};
+use crate::language::{Combine, Ty, View, X, coord, float, int, over};
 use diagnostics::error::{Error, Result};
 
 /// Lowerings by operator name.

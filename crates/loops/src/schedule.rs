@@ -6,16 +6,31 @@
 //! register. Last, a value is *stored* only where somebody outside its kernel reads it. A kernel binds at most
 //! [`MAX_BUFFERS`] storages, which is what every WebGPU device grants.
 
-use super::ir::{Kind, Loop, Prim, View, X, int};
-use super::kernel::Group;
+use super::address::{Address, address, own_address};
+use super::language::{Kind, Loop, Prim, View, X, int};
 use super::program::{Fallback, Item, Output, Program};
-use super::wgsl::{Address, address, own_address};
 use std::collections::{HashMap, HashSet};
 
 /// Storage buffers a kernel may bind.
 pub const MAX_BUFFERS: usize = 8;
 /// Operations beyond which an expression is not inlined.
 const MAX_INLINE: usize = 160;
+
+/// Loops that one kernel runs.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// The loop that decides the nest.
+    pub root: Prim,
+    /// Pointwise loops after it, in order.
+    pub members: Vec<Prim>,
+}
+
+impl Group {
+    /// Every loop in it.
+    pub fn prims(&self) -> impl Iterator<Item = &Prim> {
+        std::iter::once(&self.root).chain(&self.members)
+    }
+}
 
 /// One step of a plan.
 #[derive(Clone)]
@@ -164,11 +179,11 @@ fn inline(x: &X, inlined: &HashMap<usize, (View, X)>) -> X {
         let reshaped = view.sizes != out.sizes && view.numel() == out.numel() && view.is_row_major() && out.is_row_major();
         let value = body.rewrite_with(Some(&coords), &|inner, old| {
             let Some(Address::Flat(offset)) = address(inner, old, &out.sizes).filter(|_| reshaped) else { return None };
-            let strides = super::ir::row_major(&view.sizes);
+            let strides = super::language::row_major(&view.sizes);
             Some(View { sizes: view.sizes.clone(), strides, offset, ..inner.clone() }.at(index.to_vec()))
         });
         // What the value's dtype would have made of it.
-        let ty = super::ir::Ty::of(out.dtype)?;
+        let ty = super::language::Ty::of(out.dtype)?;
         Some(value.cast(ty))
     })
 }
@@ -191,7 +206,7 @@ fn bound(body: &Loop) -> usize {
 fn has_heavy(x: &X) -> bool {
     match &x.0.kind {
         Kind::Call(..) => true,
-        Kind::Infix(op, a, b) => *op == "/" && x.ty() == super::ir::Ty::Float || has_heavy(a) || has_heavy(b),
+        Kind::Infix(op, a, b) => *op == "/" && x.ty() == super::language::Ty::Float || has_heavy(a) || has_heavy(b),
         Kind::Prefix(_, a) | Kind::Cast(a) => has_heavy(a),
         Kind::Select(c, a, b) => has_heavy(c) || has_heavy(a) || has_heavy(b),
         _ => false,

@@ -3,7 +3,7 @@
 //! The result is a [`Program`]: storages, loops in order, and the nodes that have no lowering and run on the CPU. Views and
 //! in-place operators need no rule of their own: fake tensors share storages exactly as real ones would.
 
-use super::ir::{Loop, Prim, Ty, View, X};
+use super::language::{Loop, Prim, Ty, View, X};
 use super::lower;
 use cpu::interpret::{interpret, operator_call, plain_call, value_of};
 use diagnostics::error::{Error, Result};
@@ -208,7 +208,7 @@ impl Builder {
     /// A fresh region of its own, row-major.
     pub fn temp(&mut self, sizes: &[i64], dtype: Dtype) -> View {
         self.storages.push(StorageInfo { elements: sizes.iter().product(), dtype, name: self.name.clone() });
-        let strides = super::ir::row_major(sizes);
+        let strides = super::language::row_major(sizes);
         View { storage: self.storages.len() - 1, sizes: sizes.to_vec(), strides, offset: 0, dtype }
     }
 

@@ -10,14 +10,14 @@ use graph::NodeId;
 use std::rc::Rc;
 use tensor::{Category, Concrete, Dtype};
 
-/// The type of a scalar in a kernel. int64 is computed in 32 bits and float64 in float32: WebGPU has nothing wider.
+/// The type of a scalar in a loop. int64 is computed in 32 bits and float64 in float32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ty {
     /// `f32`
     Float,
     /// `i32`
     Int,
-    /// `bool`; a `u32` that is 0 or 1 in storage.
+    /// `bool`
     Bool,
 }
 
@@ -30,22 +30,6 @@ impl Ty {
             Category::Floating => Ty::Float,
             Category::Complex => return None,
         })
-    }
-    /// As WGSL writes it in expressions.
-    pub fn wgsl(self) -> &'static str {
-        match self {
-            Ty::Float => "f32",
-            Ty::Int => "i32",
-            Ty::Bool => "bool",
-        }
-    }
-    /// As WGSL writes it in storage.
-    pub fn stored(self) -> &'static str {
-        match self {
-            Ty::Float => "f32",
-            Ty::Int => "i32",
-            Ty::Bool => "u32",
-        }
     }
 }
 
@@ -178,7 +162,7 @@ pub enum Kind {
     Load(View, Vec<X>),
     /// An operator between two, written between them.
     Infix(&'static str, X, X),
-    /// A function of WGSL or of the kernels' own library.
+    /// A function by its name, which every writer has a text for.
     Call(&'static str, Vec<X>),
     /// `-x`, `!x`, `~x`
     Prefix(&'static str, X),
@@ -286,7 +270,7 @@ impl X {
                 _ => {}
             }
         }
-        // WGSL refuses an operation of constants that overflows: it is done here.
+        // A compiler of kernels may refuse an operation of constants that overflows: it is done here.
         if let (Kind::Float(x), Kind::Float(y)) = (&a.0.kind, &b.0.kind) {
             let value = match op {
                 "+" => Some(x + y),
@@ -303,7 +287,7 @@ impl X {
             ("+", Some(0), _) | ("*", Some(1), _) => return b,
             ("+" | "-", _, Some(0)) | ("*" | "/", _, Some(1)) => return a,
             ("*", Some(0), _) | ("*", _, Some(0)) | ("%", _, Some(1)) | ("/", Some(0), _) | ("%", Some(0), _) => return int(0),
-            // The length of nothing: what divides by it is in a loop without turns. WGSL refuses the text.
+            // The length of nothing: what divides by it is in a loop without turns. A compiler may refuse the text.
             ("/" | "%", _, Some(0)) => return int(0),
             _ => {}
         }

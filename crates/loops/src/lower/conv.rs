@@ -3,9 +3,9 @@
 //! Forward, gradient of the input and gradient of the weight are three index patterns of one sum; a transposed convolution
 //! swaps the first two. Padding reads as zero, and so do positions that a stride does not hit.
 
-use super::super::ir::{Combine, Loop, View, X, coord, float, int, over, truth};
 use super::reduce::reduced;
 use super::rule::{Lower, Rule, floats_only};
+use crate::language::{Combine, Loop, View, X, coord, float, int, over, truth};
 use diagnostics::error::{Error, Result};
 
 /// Lowerings by operator name.

@@ -1,7 +1,7 @@
 //! Reductions over any dimensions, scans, softmax and its kin.
 
-use super::super::ir::{Combine, Loop, Ty, View, X, coord, float, int, over};
 use super::rule::{Lower, Rule, wrap, wrap_all};
+use crate::language::{Combine, Loop, Ty, View, X, coord, float, int, over};
 use diagnostics::error::{Error, Result};
 use dispatch::Value;
 use tensor::Dtype;

@@ -1,7 +1,7 @@
 //! Pooling over windows and resizing, of images with or without samples.
 
-use super::super::ir::{Combine, Loop, View, X, coord, float, int, over, truth};
 use super::rule::{Lower, Rule, floats_only};
+use crate::language::{Combine, Loop, View, X, coord, float, int, over, truth};
 use diagnostics::error::{Error, Result};
 
 /// Lowerings by operator name.

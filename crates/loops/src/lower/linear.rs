@@ -1,7 +1,7 @@
 //! Products of matrices and vectors.
 
-use super::super::ir::{Combine, Loop, Ty, View, X, coord, over, scalar};
 use super::rule::{Lower, Rule};
+use crate::language::{Combine, Loop, Ty, View, X, coord, over, scalar};
 use diagnostics::error::{Error, Result};
 
 /// Lowerings by operator name.

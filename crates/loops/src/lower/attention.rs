@@ -1,7 +1,7 @@
 //! Scaled dot-product attention and its gradient, as products, a softmax and pointwise loops.
 
-use super::super::ir::{Combine, Loop, View, X, coord, float, over};
 use super::rule::{Lower, Rule, floats_only};
+use crate::language::{Combine, Loop, View, X, coord, float, over};
 use diagnostics::error::{Error, Result};
 
 /// Lowerings by operator name.
@@ -33,7 +33,7 @@ fn scores(l: &mut Lower, q: &View, k: &View) -> Result<(View, f64)> {
     let mut value = dots.here() * float(scale);
     if let Some(mask) = l.opt_view("attn_mask")? {
         let m = mask.broadcast(4);
-        value = if m.ty() == super::super::ir::Ty::Bool { X::where_(&m, &value, &float(f64::NEG_INFINITY)) } else { value + m.f() };
+        value = if m.ty() == crate::language::Ty::Bool { X::where_(&m, &value, &float(f64::NEG_INFINITY)) } else { value + m.f() };
     }
     if l.call.bool("is_causal")? {
         value = X::where_(&coord(3).le(&coord(2)), &value, &float(f64::NEG_INFINITY));

@@ -1,8 +1,8 @@
 //! Layer, batch and group normalization, and their gradients, as reductions and pointwise loops.
 
-use super::super::ir::{Combine, View, X, coord, float, int, over, row_major};
 use super::reduce::{moments, reduced};
 use super::rule::{Lower, Rule, floats_only};
+use crate::language::{Combine, View, X, coord, float, int, over, row_major};
 use diagnostics::error::{Error, Result};
 
 /// Lowerings by operator name.

@@ -4,9 +4,9 @@
 //! That is deterministic and needs no atomics; where the search would be long, the node runs on the CPU instead. Indices
 //! out of range are errors on the CPU and read some element of the tensor here: a device cannot raise.
 
-use super::super::ir::{Combine, Loop, Ty, View, X, coord, int, over, row_major, truth};
 use super::reduce::ranks;
 use super::rule::{Lower, Rule, wrap, wrap_all};
+use crate::language::{Combine, Loop, Ty, View, X, coord, int, over, row_major, truth};
 use diagnostics::error::{Error, Result};
 use dispatch::Value;
 use tensor::Dtype;

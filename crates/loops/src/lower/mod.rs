@@ -17,7 +17,7 @@ mod rule;
 
 pub use rule::{Lower, Rule};
 
-use super::ir::View;
+use super::language::View;
 use super::program::Builder;
 use diagnostics::error::{Error, Result};
 use dispatch::{Call, OpEntry, all, lookup};

@@ -1,6 +1,6 @@
 //! What a lowering sees and writes to.
 
-use crate::ir::{Combine, Loop, Ty, View, X, scalar};
+use crate::language::{Combine, Loop, Ty, View, X, scalar};
 use crate::program::Builder;
 use diagnostics::error::{Error, Result};
 use dispatch::{Call, Value};
