@@ -56,9 +56,13 @@ widest! {
             let from = &outer[run.outer..][..run.length];
             let inner = &mut inner[run.inner..];
             if step == 1 {
-                inner.iter_mut().zip(from).for_each(|(to, v)| *to = v.fused(weight, *to));
+                for (to, v) in inner.iter_mut().zip(from) {
+                    *to = v.fused(weight, *to);
+                }
             } else {
-                inner.iter_mut().step_by(step).zip(from).for_each(|(to, v)| *to = v.fused(weight, *to));
+                for (to, v) in inner.iter_mut().step_by(step).zip(from) {
+                    *to = v.fused(weight, *to);
+                }
             }
         }
     }

@@ -386,15 +386,21 @@ impl Plan {
 
 widest! {
     fn each1<C: Compute, O: Compute, F: Fn(C) -> O>(a: &[C], out: &mut [O], f: F) {
-        out.iter_mut().zip(a).for_each(|(o, a)| *o = f(*a));
+        for (o, a) in out.iter_mut().zip(a) {
+            *o = f(*a);
+        }
     }
 
     fn each2<C: Compute, O: Compute, F: Fn(C, C) -> O>(a: &[C], b: &[C], out: &mut [O], f: F) {
-        out.iter_mut().zip(a).zip(b).for_each(|((o, a), b)| *o = f(*a, *b));
+        for ((o, a), b) in out.iter_mut().zip(a).zip(b) {
+            *o = f(*a, *b);
+        }
     }
 
     fn each3<C: Compute, F: Fn(C, C, C) -> C>(a: &[C], b: &[C], c: &[C], out: &mut [C], f: F) {
-        out.iter_mut().zip(a).zip(b).zip(c).for_each(|(((o, a), b), c)| *o = f(*a, *b, *c));
+        for (((o, a), b), c) in out.iter_mut().zip(a).zip(b).zip(c) {
+            *o = f(*a, *b, *c);
+        }
     }
 }
 

@@ -48,7 +48,9 @@ pub(crate) use grouped;
 
 widest! {
     fn in_groups<C: Compute, F: Grouped<C>>(a: &[C], b: &[C], out: &mut [C], f: &F) {
-        out.iter_mut().zip(a).zip(b).for_each(|((o, a), b)| *o = f.at(*a, *b, true));
+        for ((o, a), b) in out.iter_mut().zip(a).zip(b) {
+            *o = f.at(*a, *b, true);
+        }
     }
 }
 

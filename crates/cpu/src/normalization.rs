@@ -147,7 +147,9 @@ widest! {
 
     /// A row less its mean over its deviation, times weights plus a bias.
     fn normalise<T: Vectorized>(row: &mut [T], mean: T, rstd: T, weight: &[T], bias: &[T]) {
-        row.iter_mut().zip(weight).zip(bias).for_each(|((v, weight), bias)| *v = ((*v - mean) * rstd).fused(*weight, *bias));
+        for ((v, weight), bias) in row.iter_mut().zip(weight).zip(bias) {
+            *v = ((*v - mean) * rstd).fused(*weight, *bias);
+        }
     }
 }
 

@@ -230,7 +230,9 @@ pub fn in_one<T: Vectorized>([m, k, n]: [usize; 3], a: Matrix<T>, b: Matrix<T>, 
 
 widest! {
     fn add_line<T: Vectorized>(factor: T, line: &[T], sums: &mut [T]) {
-        sums.iter_mut().zip(line).for_each(|(sum, y)| *sum = factor.fused(*y, *sum));
+        for (sum, y) in sums.iter_mut().zip(line) {
+            *sum = factor.fused(*y, *sum);
+        }
     }
 }
 

@@ -278,17 +278,23 @@ impl<T: Vectorized> Moments<T> {
 
 widest! {
     fn push_all<T: Vectorized>(sets: &mut Moments<T>, values: &[T]) {
-        values.chunks(T::LANES).for_each(|values| sets.push(values));
+        for values in values.chunks(T::LANES) {
+            sets.push(values);
+        }
     }
 
     /// Turns numbers into exponentials of what they are above `base`.
     pub fn exponentials_above<T: Vectorized>(values: &mut [T], base: T, grouped: bool) {
-        values.iter_mut().for_each(|v| *v = (*v - base).exponential_in(grouped));
+        for v in values {
+            *v = (*v - base).exponential_in(grouped);
+        }
     }
 
     /// Likewise those that are good enough for attention.
     pub fn coarse_exponentials_above<T: Vectorized>(values: &mut [T], base: T) {
-        values.iter_mut().for_each(|v| *v = (*v - base).coarse_exponential());
+        for v in values {
+            *v = (*v - base).coarse_exponential();
+        }
     }
 }
 

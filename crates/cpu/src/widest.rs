@@ -8,7 +8,8 @@ pub fn is_wide() -> bool {
     is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
 }
 
-/// Functions with loops inside. What they call is compiled for the wide registers only where it is compiled into them.
+/// Functions with loops inside. What they call is compiled for the wide registers only where it is compiled into them: so loops are
+/// written as such, since a closure that an iterator calls may stay a function of its own.
 macro_rules! widest {
     ($($(#[$meta:meta])* $vis:vis fn $name:ident<$($g:ident: $bound:path),*>($($arg:ident: $t:ty),* $(,)?) $(-> $ret:ty)? $body:block)*) => { $(
         $(#[$meta])*
