@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use rustpython_vm::builtins::{PyDict, PyDictRef, PyFunction, PyList, PySet, PyStr, PyTuple, PyType};
-use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyResult, VirtualMachine};
+use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyRef, PyResult, VirtualMachine};
 
 use crate::python::native::tensor::{to_tensor, wrap};
 
@@ -49,9 +49,20 @@ pub fn attribute_of_class(class: &Py<PyType>, name: &str, vm: &VirtualMachine) -
     class.get_direct_attr(vm.ctx.intern_str(name))
 }
 
-/// The class from which objects of one have an attribute: its position among those that it inherits from, itself first.
-pub fn class_with(class: &Py<PyType>, name: &str, vm: &VirtualMachine) -> Option<usize> {
-    class.mro_map_collect(|class| attribute_of_class(class, name, vm).is_some()).into_iter().position(|has| has)
+/// The class from which objects of one have an attribute, and its position among those that it inherits from, itself first.
+pub fn class_with(class: &Py<PyType>, name: &str, vm: &VirtualMachine) -> Option<(usize, PyRef<PyType>)> {
+    class.mro_collect().into_iter().enumerate().find(|(_, class)| attribute_of_class(class, name, vm).is_some())
+}
+
+/// What a dictionary has at a key, or a class itself by that name. A dictionary of the script's class is not asked: it may make what it
+/// lacks.
+pub fn item(o: &PyObject, key: &PyObject, vm: &VirtualMachine) -> Option<PyObjectRef> {
+    if let (Some(class), Some(name)) = (o.downcast_ref::<PyType>(), key.downcast_ref::<PyStr>()) {
+        return attribute_of_class(class, &name.to_string_lossy(), vm);
+    }
+    let dict = o.downcast_ref::<PyDict>()?;
+    let is_plain = o.class().is(vm.ctx.types.dict_type);
+    if is_plain { dict.get_item_opt(key, vm).ok().flatten() } else { entry(dict, key, vm).map(|(_, value)| value) }
 }
 
 /// A module's own submodule.
@@ -60,10 +71,15 @@ pub fn submodule(o: &PyObject, name: &str, vm: &VirtualMachine) -> Option<PyObje
     modules.downcast_ref::<PyDict>()?.get_item_opt(name, vm).ok().flatten()
 }
 
+/// The cells of what a function closes over.
+pub fn cells(function: &PyObject, vm: &VirtualMachine) -> Vec<PyObjectRef> {
+    let cells = function.get_attr("__closure__", vm).ok();
+    cells.and_then(|cells| cells.downcast_ref::<PyTuple>().map(|cells| cells.as_slice().to_vec())).unwrap_or_default()
+}
+
 /// A cell of a function.
 fn cell_at(o: &PyObject, index: usize, vm: &VirtualMachine) -> Option<PyObjectRef> {
-    let cells = o.downcast_ref::<PyFunction>()?.as_object().get_attr("__closure__", vm).ok()?;
-    cells.downcast_ref::<PyTuple>()?.as_slice().get(index).cloned()
+    cells(o.downcast_ref::<PyFunction>()?.as_object(), vm).get(index).cloned()
 }
 
 /// The value of a function's cell.
@@ -152,21 +168,10 @@ impl Source {
             }
             Source::Module(base, name) => submodule(&*base.value(locals, vm)?, name, vm),
             Source::Index(base, index) => element(&*base.value(locals, vm)?, *index, vm),
-            Source::Key(base, key) => {
-                let base = base.value(locals, vm)?;
-                if let (Some(class), Some(name)) = (base.downcast_ref::<PyType>(), key.downcast_ref::<PyStr>()) {
-                    return attribute_of_class(class, &name.to_string_lossy(), vm);
-                }
-                let dict = base.downcast_ref::<PyDict>()?;
-                // Others may make what they lack.
-                let is_plain = base.class().is(vm.ctx.types.dict_type);
-                if is_plain { dict.get_item_opt(&**key, vm).ok().flatten() } else { entry(dict, key, vm).map(|(_, value)| value) }
-            }
+            Source::Key(base, key) => item(&*base.value(locals, vm)?, key, vm),
             Source::Entry(base, index) => base.value(locals, vm)?.downcast_ref::<PyDict>()?.into_iter().nth(*index).map(|(_, value)| value),
             Source::Cell(base, index) => cell(&*base.value(locals, vm)?, *index, vm),
-            Source::ClassDict(base, index) => {
-                base.value(locals, vm)?.class().mro_map_collect(|class| class.to_owned().into()).into_iter().nth(*index)
-            }
+            Source::ClassDict(base, index) => base.value(locals, vm)?.class().mro_collect().into_iter().nth(*index).map(Into::into),
             Source::Builtin(name) => vm.builtins.get_attr(vm.ctx.intern_str(&**name), vm).ok(),
         }
     }

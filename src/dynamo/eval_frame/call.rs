@@ -91,13 +91,12 @@ pub fn note_side_effect() {
 pub fn serves_again(vm: &VirtualMachine) -> bool {
     let Some(top) = CALL.with_borrow(Clone::clone).map(|call| call.top()) else { return false };
     let (place, entries) = (top.at.get(), top.function.cache.borrow().len(top.at.get()));
-    let served = || {
-        let verdict = top.about.verdict.borrow();
-        !verdict.unmet.is_empty() && verdict.unserved().is_empty()
-    };
     match &*top.about.remembered.borrow() {
         Some(began) => (0..entries).any(|i| found_inputs::holds(&top.function, place, i, &began.locals, vm)),
-        None => served(),
+        None => {
+            let verdict = top.about.verdict.borrow();
+            !verdict.unmet.is_empty() && verdict.unserved().is_empty()
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use rustpython_vm::builtins::{PyDict, PyFunction, PyList, PyStr, PyTuple, PyType
 use rustpython_vm::class::StaticType;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 
-use crate::dynamo::source::{Locals, Source, attribute_of_class, count, entry};
+use crate::dynamo::source::{Locals, Source, count, item};
 use crate::dynamo::variables::nn_module::is_at_home;
 use crate::dynamo::{Holder, Unmet, strip_locals};
 use crate::python::native::tensor::TensorBase;
@@ -96,18 +96,6 @@ fn same_code(a: &PyObject, b: &PyObject, vm: &VirtualMachine) -> bool {
     code(a).zip(code(b)).is_some_and(|(a, b)| a.is(&b))
 }
 
-/// Whether a dictionary, or what a class has itself, has a key.
-fn contains(o: &PyObject, key: &PyObject, vm: &VirtualMachine) -> Option<bool> {
-    match (o.downcast_ref::<PyDict>(), o.downcast_ref::<PyType>(), key.downcast_ref::<PyStr>()) {
-        (Some(dict), _, Some(name)) if o.class().is(vm.ctx.types.dict_type) => {
-            dict.get_item_opt(name.as_object(), vm).ok().map(|found| found.is_some())
-        }
-        (Some(dict), ..) => Some(entry(dict, key, vm).is_some()),
-        (_, Some(class), Some(name)) => Some(attribute_of_class(class, &name.to_string_lossy(), vm).is_some()),
-        _ => None,
-    }
-}
-
 impl Kind {
     /// Whether a value of which the other one holds tells that this one does, or does not.
     pub(super) fn is_told_by(&self, other: &Kind, vm: &VirtualMachine) -> bool {
@@ -148,7 +136,10 @@ impl Fact {
             Kind::KeyAt(index, key) => {
                 value.downcast_ref::<PyDict>().and_then(|d| d.into_iter().nth(*index)).is_some_and(|(k, _)| same(&k, key, vm))
             }
-            Kind::Contains(key, has) => contains(&value, key, vm).is_some_and(|found| found == *has),
+            Kind::Contains(key, has) => {
+                let is_dict = value.downcast_ref::<PyDict>().is_some() || value.downcast_ref::<PyType>().is_some();
+                is_dict && item(&value, key, vm).is_some() == *has
+            }
             Kind::Same(other) => other.value(locals, vm).is_some_and(|o| o.is(&value)),
             Kind::Temporary => false,
         }

@@ -18,7 +18,7 @@ use crate::dynamo::cache::compiled_function::{CompiledFunction, ends_in_break};
 use crate::dynamo::cache::found_inputs::{Found, holds};
 use crate::dynamo::resume_functions::symbol_number;
 use crate::dynamo::settings::switch;
-use crate::dynamo::source::{Locals, Source, cell, own_attribute, set_variable};
+use crate::dynamo::source::{Locals, Source, cell, cells, own_attribute, set_variable};
 use crate::dynamo::symbolic_convert::{self, Realized, Resumed};
 use crate::dynamo::{Recorder, Unmet};
 use crate::python::native::calls::imported;
@@ -266,8 +266,7 @@ impl Bound {
 
     /// The cells of what the function closes over.
     pub fn cells(&self, vm: &VirtualMachine) -> Vec<PyObjectRef> {
-        let cells = self.function.as_ref().and_then(|function| function.get_attr("__closure__", vm).ok());
-        cells.and_then(|cells| cells.downcast_ref::<PyTuple>().map(|cells| cells.as_slice().to_vec())).unwrap_or_default()
+        self.function.as_ref().map_or_else(Vec::new, |function| cells(function, vm))
     }
 
     /// The cell of a variable that the function closes over.
@@ -275,8 +274,7 @@ impl Bound {
         let function = self.function.as_ref()?;
         let code = function.get_attr("__code__", vm).ok()?;
         let index = code.downcast_ref::<PyCode>()?.freevars.iter().position(|n| n.as_str() == name)?;
-        let cells = function.get_attr("__closure__", vm).ok()?;
-        cells.downcast_ref::<PyTuple>()?.as_slice().get(index).cloned()
+        cells(function, vm).get(index).cloned()
     }
 }
 
@@ -480,6 +478,16 @@ impl Values {
         self.seen.borrow().keys().any(|(at, known)| *at == place && known == source)
     }
 
+    /// Notes a number that is found there; whether it has varied, now or before. One that was a tensor has.
+    fn note_number(&self, at: (usize, String), value: &PyObjectRef, was_tensor: bool, vm: &VirtualMachine) -> bool {
+        let mut seen = self.seen.borrow_mut();
+        let before = seen.entry(at).or_insert_with(|| Some(value.clone()));
+        if was_tensor || before.as_ref().is_some_and(|b| !vm.bool_eq(b, value).unwrap_or(false)) {
+            *before = None;
+        }
+        before.is_none()
+    }
+
     /// Facts with those numbers as symbols that varied, or that were tensors before.
     pub fn needs(
         &self,
@@ -505,28 +513,20 @@ impl Values {
             if !is_float && (!is_int || !is_local) {
                 // It is a number all the same: where it is a float in a later call, it has varied.
                 if is_int && is_variable {
-                    let mut seen = self.seen.borrow_mut();
-                    let before = seen.entry(key).or_insert_with(|| Some(value.clone()));
-                    if before.as_ref().is_some_and(|b| !vm.bool_eq(b, value).unwrap_or(false)) {
-                        *before = None;
-                    }
+                    self.note_number(key, value, false, vm);
                 }
                 needs.facts.push(fact);
                 continue;
             }
             let was_tensor = function.seen.borrow().has(place, &key.1);
-            let mut seen = self.seen.borrow_mut();
-            let before = seen.entry(key).or_insert_with(|| Some(value.clone()));
-            if was_tensor || before.as_ref().is_some_and(|b| !vm.bool_eq(b, value).unwrap_or(false)) {
-                *before = None;
-            }
+            let has_varied = self.note_number(key, value, was_tensor, vm);
             let named = if is_int { named_number(&fact.source.text(vm), value, vm) } else { None };
-            if named.unwrap_or(dynamic != Some(false) && before.is_none() || dynamic == Some(true)) {
+            if named.unwrap_or(dynamic != Some(false) && has_varied || dynamic == Some(true)) {
                 let class = value.class().to_owned().into();
                 needs.dynamic.push(fact.source.clone());
                 needs.replaced.push((fact.source.clone(), value.clone()));
                 needs.facts.push(Fact { kind: Kind::Type(class), ..fact });
-            } else if place > 0 && before.is_none() {
+            } else if place > 0 && has_varied {
                 needs.facts.push(Fact { kind: Kind::Type(value.class().to_owned().into()), ..fact });
             } else {
                 needs.facts.push(fact);

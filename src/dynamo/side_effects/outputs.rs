@@ -118,8 +118,9 @@ impl Left {
             let dict = holder.clone().downcast::<PyDict>().ok().or_else(|| holder.dict());
             if let Some(list) = holder.downcast_ref::<PyList>() {
                 list.borrow_vec_mut().iter_mut().filter(|slot| slot.is(&symbol)).for_each(|slot| *slot = number.clone());
-            } else if let Ok(value) = holder.get_attr("cell_contents", vm) {
-                if value.is(&symbol) {
+            } else if &*holder.class().name() == "cell" {
+                // An object of the script's is not asked: it may make what it lacks.
+                if holder.get_attr("cell_contents", vm).is_ok_and(|value| value.is(&symbol)) {
                     holder.set_attr("cell_contents", number, vm)?;
                 }
             } else if let Some(dict) = dict {

@@ -22,14 +22,10 @@ pub(super) fn is_constant(o: &PyObject, vm: &VirtualMachine) -> bool {
         || matches!(class.name().to_string().as_str(), "dtype" | "device" | "memory_format" | "layout")
 }
 
-/// Whether the class at a position among those that one inherits from is of PyTorch or of Python: what it has never changes.
-fn is_library(class: &Py<PyType>, index: usize, vm: &VirtualMachine) -> bool {
-    let of = class.mro_map_collect(|class| {
-        let module = attribute_of_class(class, "__module__", vm);
-        let module = string(module.as_ref()).unwrap_or_default();
-        module == "builtins" || module == "torch" || module.starts_with("torch.")
-    });
-    of.get(index).copied().unwrap_or(true)
+/// Whether a class is of PyTorch or of Python: what it has never changes.
+fn is_library(class: &Py<PyType>, vm: &VirtualMachine) -> bool {
+    let module = string(attribute_of_class(class, "__module__", vm).as_ref()).unwrap_or_default();
+    module == "builtins" || module == "torch" || module.starts_with("torch.")
 }
 
 fn is_float(o: &PyObject) -> bool {
@@ -415,13 +411,9 @@ impl Reader<'_> {
     /// has it is a fact.
     fn inherited(&mut self, o: &PyObjectRef, source: &Rc<Source>, name: &str) -> Option<Rc<Source>> {
         let vm = self.vm;
-        let class = o.class();
-        let index = class_with(class, name, vm)?;
+        let (index, _) = class_with(o.class(), name, vm).filter(|(_, class)| !is_library(class, vm))?;
         let dict = |index: usize| Rc::new(Source::ClassDict(source.clone(), index));
         let key: PyObjectRef = vm.ctx.new_str(name).into();
-        if is_library(class, index, vm) {
-            return None;
-        }
         if o.dict().is_some() {
             self.note(&Rc::new(Source::Attr(source.clone(), "__dict__".into())), Kind::Contains(key.clone(), false), None);
         }

@@ -9,6 +9,7 @@ use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 
 use crate::dynamo::bytecode_analysis::decoded::decoded;
 use crate::dynamo::bytecode_analysis::instruction::{Operation, Step};
+use crate::dynamo::source::cells;
 use crate::python::native::tensor::to_tensor;
 use crate::python::span::{Called, FrameMark, called_above};
 use crate::tensor::Tensor;
@@ -31,7 +32,7 @@ pub fn realized(base: FrameMark, known: &mut Known, vm: &VirtualMachine) -> Vec<
         if !called[..i].iter().any(|c| c.makes(call.code.as_object())) {
             continue;
         }
-        let cells = closure(function, vm);
+        let cells = cells(function, vm);
         for (at, variable) in call.loaded() {
             let is_new = known.insert((call.id, function.get_id(), Some(at)));
             let value = cells.get(variable).filter(|_| is_new).and_then(|cell| cell.get_attr("cell_contents", vm).ok());
@@ -39,12 +40,6 @@ pub fn realized(base: FrameMark, known: &mut Known, vm: &VirtualMachine) -> Vec<
         }
     }
     found
-}
-
-/// The cells of a function.
-fn closure(function: &PyObject, vm: &VirtualMachine) -> Vec<PyObjectRef> {
-    let cells = function.get_attr("__closure__", vm).ok();
-    cells.as_ref().and_then(|c| c.downcast_ref::<PyTuple>()).map(|c| c.as_slice().to_vec()).unwrap_or_default()
 }
 
 /// Whether a value is a constant to Dynamo; the first tensor in it, which is none, is `found`.
@@ -55,7 +50,7 @@ fn is_constant(value: &PyObject, around: &[Called], depth: usize, found: &mut Ve
     }
     let mut all = |items: &[PyObjectRef]| depth > 0 && items.iter().all(|item| is_constant(item, around, depth - 1, found, vm));
     if let Some(function) = value.downcast_ref::<PyFunction>() {
-        let cells = closure(function.as_object(), vm);
+        let cells = cells(function.as_object(), vm);
         // One that was there before is what it is.
         let is_new = function.as_object().get_attr("__code__", vm).is_ok_and(|code| around.iter().any(|c| c.makes(&code)));
         let held: Vec<_> = cells.iter().filter_map(|cell| cell.get_attr("cell_contents", vm).ok()).collect();

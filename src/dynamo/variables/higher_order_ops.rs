@@ -17,6 +17,7 @@ use crate::dispatch::{Modes, Value, modes, set_modes};
 use crate::dynamo::containers::for_each_leaf;
 use crate::dynamo::eval_frame::call::{break_graph, in_body, is_whole};
 use crate::dynamo::settings::switch;
+use crate::dynamo::source::cells;
 use crate::dynamo::symbolic_convert::side_effect;
 use crate::dynamo::{Mark, Part, Recorder, Unsupported};
 use crate::error::{Error, Result};
@@ -428,8 +429,7 @@ fn is_pure(hook: &PyObject, vm: &VirtualMachine) -> bool {
     }) {
         return false;
     }
-    let cells = hook.get_attr("__closure__", vm).ok().and_then(|o| items(&o)).unwrap_or_default();
-    cells.iter().all(|c| c.get_attr("cell_contents", vm).is_ok_and(|o| harmless(&o)))
+    cells(hook, vm).iter().all(|c| c.get_attr("cell_contents", vm).is_ok_and(|o| harmless(&o)))
 }
 
 /// Whether it is a function of PyTorch's, by its name.

@@ -271,10 +271,10 @@ def checkpoint(
             raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
         if context_fn is not noop_context_fn or debug is not False:
             raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
-        if _native_compile._is_capturing():
-            run = functools.partial(CheckpointFunction.apply, function, preserve, *args)
-            return _native_compile._checkpoint(function, args, kwargs, None, True, functools.partial(_outside, run))
-        return _outside(functools.partial(CheckpointFunction.apply, function, preserve, *args))
+        run = functools.partial(CheckpointFunction.apply, function, preserve, *args)
+        if not _native_compile._is_capturing():
+            return _outside(run)
+        return _native_compile._checkpoint(function, args, kwargs, None, True, functools.partial(_outside, run))
     if determinism_check not in ("default", "none"):
         raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
     early_stop = early_stop if _early_stop is None else _early_stop
