@@ -77,17 +77,20 @@ fn metadata(graph: &Graph, meta: &ViewAndMutationMeta) -> Metadata {
             .input_info
             .iter()
             .zip(&names)
-            .map(|(info, name)| InputInfo {
-                name: (*name).to_owned(),
-                is_leaf: info.is_leaf,
-                mutates_data: info.mutates_data,
-                mutates_metadata: info.mutates_metadata,
-                mutations_hidden_from_autograd: info.mutations_hidden_from_autograd,
-                mutations_under_no_grad_or_inference_mode: info.mutations_under_no_grad_or_inference_mode,
-                requires_grad: info.requires_grad,
-                mutation_type: info.mutation_type.name().to_owned(),
-                words: mutation_in_words(info),
-                written_at: info.written_at.iter().map(|s| s.span.clone()).collect(),
+            .map(|(info, name)| {
+                let info = InputInfo {
+                    name: (*name).to_owned(),
+                    is_leaf: info.is_leaf,
+                    mutates_data: info.mutates_data,
+                    mutates_metadata: info.mutates_metadata,
+                    mutations_hidden_from_autograd: info.mutations_hidden_from_autograd,
+                    mutations_under_no_grad_or_inference_mode: info.mutations_under_no_grad_or_inference_mode,
+                    requires_grad: info.requires_grad,
+                    mutation_type: info.mutation_type.name().to_owned(),
+                    words: String::new(),
+                    written_at: info.written_at.iter().map(|s| s.span.clone()).collect(),
+                };
+                InputInfo { words: info.in_words(), ..info }
             })
             .collect(),
         output_info: meta
@@ -115,25 +118,6 @@ fn metadata(graph: &Graph, meta: &ViewAndMutationMeta) -> Metadata {
         described.input_info.insert(at, backward_state(name));
     }
     described
-}
-
-/// What happens to an input, for a person.
-fn mutation_in_words(info: &schemas::InputInfo) -> String {
-    let unseen = if info.mutations_under_no_grad_or_inference_mode { ", under no_grad" } else { "" };
-    match info.mutation_type {
-        MutationType::NotMutated => "Only read.".to_owned(),
-        MutationType::MutatedInGraph => {
-            format!("Written to in place{unseen}: the graph computes its new value and ends with a copy_ into it.")
-        }
-        MutationType::MutatedOutGraph if !info.mutates_data => {
-            "Its sizes or strides change in place: the runtime sets them on your tensor.".to_owned()
-        }
-        MutationType::MutatedOutGraph => {
-            let also = if info.mutates_metadata { "sizes and strides, then the new " } else { "new " };
-            let clone = if info.requires_grad { "works on a clone, so that gradients see the old value, and " } else { "" };
-            format!("Written to in place{unseen}: the graph {clone}returns the new value; the runtime gives your tensor its {also}numbers.")
-        }
-    }
 }
 
 /// What an output aliases, for a person.

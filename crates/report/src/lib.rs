@@ -284,6 +284,25 @@ pub struct InputInfo {
     pub written_at: Vec<Span>,
 }
 
+impl InputInfo {
+    /// What happens to it, for a person.
+    pub fn in_words(&self) -> String {
+        let unseen = if self.mutations_under_no_grad_or_inference_mode { ", under no_grad" } else { "" };
+        match self.mutation_type.as_str() {
+            "NOT_MUTATED" => "Only read.".to_owned(),
+            "MUTATED_IN_GRAPH" => format!("Written to in place{unseen}: the graph computes its new value and ends with a copy_ into it."),
+            _ if !self.mutates_data => "Its sizes or strides change in place: the runtime sets them on your tensor.".to_owned(),
+            _ => {
+                let also = if self.mutates_metadata { "sizes and strides, then the new " } else { "new " };
+                let clone = if self.requires_grad { "works on a clone, so that gradients see the old value, and " } else { "" };
+                format!(
+                    "Written to in place{unseen}: the graph {clone}returns the new value; the runtime gives your tensor its {also}numbers."
+                )
+            }
+        }
+    }
+}
+
 /// Per output: what it aliases (PyTorch's `OutputAliasInfo`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]

@@ -108,6 +108,7 @@ pub fn described(meta: &LoggedMetadata, graph: &Graph) -> Metadata {
     let names: Vec<&str> = graph.placeholders().skip(meta.num_tokens).map(|node| &*node.name).collect();
     let named = |(i, input): (usize, &LoggedInput)| InputInfo {
         name: names.get(i).map_or_else(String::new, |name| (*name).to_owned()),
+        words: input.info.in_words(),
         ..input.info.clone()
     };
     Metadata {

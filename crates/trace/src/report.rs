@@ -7,7 +7,7 @@ use super::metadata;
 use super::model::{Artifact, Compilation, Frame, Key, Log, LoggedGraph, Place, Stage, Text};
 use graph::{Graph, Node};
 use graph_view::{functionalized, saved_values, view};
-use report::{CapturedGraph, CompilationKind, GraphBreak, GraphView, Guard, InputInfo, Metadata, REPORT_VERSION, Saved, Span};
+use report::{CapturedGraph, CompilationKind, GraphBreak, GraphView, Guard, REPORT_VERSION, Saved, Span};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::HashSet;
@@ -377,7 +377,7 @@ fn row(log: &Log, logged: &Compilation, index: usize, graphs: &Graphs) -> Compil
     };
     let is_inference = logged.graph(&Stage::Inference).is_some();
     let traced = graphs.joint.as_ref().or(graphs.inference.as_ref()).or(graphs.forward.as_ref());
-    let metadata = traced.zip(metadata::metadata(log, logged)).map(|(graph, meta)| with_words(metadata::described(&meta, graph)));
+    let metadata = traced.zip(metadata::metadata(log, logged)).map(|(graph, meta)| metadata::described(&meta, graph));
     let saved = if is_inference { None } else { saved(graphs) };
     let lines = |graph: &Graph| -> Vec<Line> {
         let of = |saved: &Saved| graph.find(&saved.name).and_then(Line::of_node);
@@ -411,18 +411,6 @@ fn row(log: &Log, logged: &Compilation, index: usize, graphs: &Graphs) -> Compil
     }
 }
 
-fn with_words(metadata: Metadata) -> Metadata {
-    let words = |input: InputInfo| {
-        let words = match input.mutation_type.as_str() {
-            "NOT_MUTATED" => "Only read.",
-            "MUTATED_IN_GRAPH" => "Written to in place: the graph computes its new value and ends with a copy_ into it.",
-            _ => "Written to in place: the graph returns the new value; the runtime gives it to the tensor.",
-        };
-        InputInfo { words: words.to_owned(), ..input }
-    };
-    Metadata { input_info: metadata.input_info.into_iter().map(words).collect(), ..metadata }
-}
-
 /// The number of a frame's graph among the graphs that Dynamo captured.
 fn region_of(log: &Log, frame: usize) -> u32 {
     log.frames[..frame].iter().filter(|frame| frame.graph.is_some()).count() as u32
@@ -432,14 +420,29 @@ fn region_of(log: &Log, frame: usize) -> u32 {
 pub fn frame(log: &Log, of: &Frame) -> FrameRow {
     let mut problems = Vec::new();
     let graph = of.graph.as_ref().map(|logged| shown(log, logged, Some(of), &mut problems));
+    FrameRow { graph, guards: guards_of(log, of), problems, ..without_graph(log, of) }
+}
+
+fn guards_of(log: &Log, of: &Frame) -> Vec<Guard> {
+    of.guards.as_ref().map(|text| guards(log, text)).unwrap_or_default()
+}
+
+/// The same without its graph and guards, and with what is wrong with the graph where it can't be read.
+fn beside_graph(log: &Log, of: &Frame) -> FrameRow {
+    let error = of.graph.as_ref().and_then(|logged| Some((logged, log.graph(logged, Some(of)).err()?)));
+    let problems = error.map(|(logged, error)| decision::problem(log, logged, &error.message)).into_iter().collect();
+    FrameRow { problems, ..without_graph(log, of) }
+}
+
+fn without_graph(log: &Log, of: &Frame) -> FrameRow {
     FrameRow {
         compile_id: compile_id(&of.key),
         rank: of.key.rank,
         attempt: of.key.attempt,
         function: of.function.clone(),
         line: of.place.as_ref().map(Line::of),
-        graph,
-        guards: of.guards.as_ref().map(|text| guards(log, text)).unwrap_or_default(),
+        graph: None,
+        guards: Vec::new(),
         recompiles: of.recompiles.iter().map(|text| reasons(log, text)).collect(),
         breaks: of.breaks.iter().map(|text| graph_break(log, text)).collect(),
         symbols: of
@@ -467,7 +470,7 @@ pub fn frame(log: &Log, of: &Frame) -> FrameRow {
         },
         cache: of.cache.clone(),
         artifacts: artifacts(log, &of.artifacts),
-        problems,
+        problems: Vec::new(),
     }
 }
 
@@ -496,20 +499,19 @@ pub fn write(log: &Log, to: &mut dyn Write) -> io::Result<()> {
     object.field("stdout", "")?;
     object.field("stderr", "")?;
     object.field("exception", &Value::Null)?;
-    object.list("regions", log.frames.iter().filter(|f| f.graph.is_some()).enumerate(), |(id, of)| {
-        let row = frame(log, of);
-        CapturedGraph {
-            id: id as u32,
-            function: row.function.unwrap_or_default(),
-            graph: row.graph.unwrap_or_default(),
-            guards: row.guards,
-            span: row.line.map(|line| span(line.line)),
-            ..CapturedGraph::default()
-        }
+    let captured = log.frames.iter().filter_map(|of| Some((of, of.graph.as_ref()?)));
+    object.list("regions", captured.enumerate(), |(id, (of, logged))| CapturedGraph {
+        id: id as u32,
+        function: of.function.clone().unwrap_or_default(),
+        // What is wrong with it stands beside the frame.
+        graph: shown(log, logged, Some(of), &mut Vec::new()),
+        guards: guards_of(log, of),
+        span: of.place.as_ref().map(|place| span(Line::of(place).line)),
+        ..CapturedGraph::default()
     })?;
     object.list("compilations", 0..log.compilations.len(), |index| compilation(log, index))?;
     object.list("dynamo", frames_alone(log), |of| frame(log, of))?;
-    object.list("frames", frames(log, true), |of| FrameRow { graph: None, guards: Vec::new(), ..frame(log, of) })?;
+    object.list("frames", frames(log, true), |of| beside_graph(log, of))?;
     object.list("compiled_autograd", log.compiled_autograd.iter(), |(_, logged)| log.text(&logged.text))?;
     object.list("recompiles", log.frames.iter().flat_map(|f| &f.recompiles), |text| reasons(log, text))?;
     object.list("breaks", log.frames.iter().flat_map(|f| &f.breaks), |text| graph_break(log, text))?;
