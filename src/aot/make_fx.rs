@@ -6,13 +6,14 @@
 
 use super::schemas::{Decompose, Provider};
 use super::trace::{Pushed, TraceLayer, Tracer, begin_tracing, coming_from, end_tracing};
+use crate::dispatch::Naming;
 use crate::dispatch::{
     Call, Exclude, Fact, Key, Layer, Modes, OpEntry, Value, call_below, fill_factory_options, modes, named, run_backend, set_modes,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Arg, Graph, Meta, NodeId, Opcode, Target};
 use crate::ops::convolution::ForAnyLibrary;
-use crate::shape::{ShapeEnv, SymFloat, SymInt};
+use crate::shape::{Expr, Relation, ShapeEnv, SymFloat, SymInt};
 use crate::tensor::{Dtype, Tensor};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -120,6 +121,16 @@ impl PreDispatch {
         Ok(number)
     }
 
+    /// Numbers that only a run knows, and that a tensor is made with as its sizes, are not negative.
+    fn take_as_sizes(&self, entry: &OpEntry, args: &[Value]) {
+        let sizes = entry.schema.position("size").filter(|at| *at == 0).and_then(|at| args.get(at)?.sym_ints().ok());
+        for size in sizes.into_iter().flatten().filter(|size| size.hint().is_none()) {
+            if let SymInt::Sym(expr, env) = &size {
+                env.expect(expr, Relation::Ge, &Expr::from(0));
+            }
+        }
+    }
+
     /// A call says how gradients are switched where that has changed since the last one.
     fn note_grad_mode(&self, enabled: bool) {
         if self.grad.replace(enabled) != enabled {
@@ -145,6 +156,7 @@ impl Layer for PreDispatch {
         let is_constant = named::LIFT_FRESH.is(entry);
         let (entry, mut args) = (lifted(entry), args);
         fill_factory_options(entry, &mut args);
+        self.take_as_sizes(entry, &args);
         // A slice that begins nowhere is one from the first element, which is not written where its end is a symbol.
         if let (true, [_, _, start @ Value::Int(SymInt::Int(0)), Value::Int(SymInt::Sym(..)), ..]) = (named::SLICE.is(entry), &mut args[..])
         {
@@ -153,9 +165,13 @@ impl Layer for PreDispatch {
         coming_from((self.provider)(), || {
             let result = {
                 let _unseen = Exclude::only(Key::Trace);
+                let _naming = self.env.clone().map(|env| Naming::new(Rc::new(move |most| env.unbacked_size(most))));
                 call_below(Key::Capture, entry, args.clone())?
             };
             self.tracer.record(entry, &args, &result)?;
+            for (left, relation, right) in self.env.iter().flat_map(ShapeEnv::take_deferred) {
+                self.tracer.check(&left, relation, &right)?;
+            }
             if is_constant {
                 // PyTorch's constructor detaches what it made.
                 self.tracer.record(named::DETACH_.get(), std::slice::from_ref(&result), &result)?;

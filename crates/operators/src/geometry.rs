@@ -34,7 +34,7 @@ pub fn infer_size(requested: &[SymInt], count: &SymInt) -> Result<Vec<SymInt>> {
     let wrong = || Error::runtime(format!("shape '{}' is invalid for input of size {count}", list(requested)));
     let mut sizes = requested.to_vec();
     match inferred {
-        None if product.sym_eq(count.clone())? => {}
+        None if product.expect_eq(count)? => {}
         None => return Err(wrong()),
         Some(i) => {
             if product.sym_eq(0)? {
@@ -47,7 +47,7 @@ pub fn infer_size(requested: &[SymInt], count: &SymInt) -> Result<Vec<SymInt>> {
                     wrong()
                 });
             }
-            if !count.modulo(&product)?.sym_eq(0)? {
+            if !count.modulo(&product)?.expect_eq(&SymInt::Int(0))? {
                 return Err(wrong());
             }
             sizes[i] = count.floor_div(&product)?;

@@ -87,6 +87,10 @@ pub(super) struct Inner {
     learned: HashMap<Expr, i64>,
     learned_floats: Vec<(Rc<FloatExpr>, f64)>,
     settled: bool,
+    /// What the script computed and compared in what it stated of numbers that only a run knows, by the names of Python's operators.
+    stated: Vec<Rc<str>>,
+    /// What operators rely on, until a graph checks it.
+    deferred: Vec<(SymInt, Relation, SymInt)>,
     /// What the symbols are in the graph that follows this one.
     successors: Option<HashMap<Symbol, SymInt>>,
 }
@@ -357,6 +361,27 @@ impl ShapeEnv {
         let mut inner = self.0.borrow_mut();
         inner.hold(&left.expanded(), relation, &right.expanded());
         inner.narrow(left, relation, right);
+    }
+
+    /// The same for one that an operator, and not the script, relies on: whoever records the graph takes it from here.
+    pub fn defer(&self, left: &SymInt, relation: Relation, right: &SymInt) {
+        self.expect(&left.expr(), relation, &right.expr());
+        self.0.borrow_mut().deferred.push((left.clone(), relation, right.clone()));
+    }
+
+    /// Conditions that operators rely on, and that no graph checks yet.
+    pub fn take_deferred(&self) -> Vec<(SymInt, Relation, SymInt)> {
+        std::mem::take(&mut self.0.borrow_mut().deferred)
+    }
+
+    /// The script computed or compared something, by the name of Python's operator, in a condition that it states.
+    pub fn note_stated(&self, operator: &str) {
+        self.0.borrow_mut().stated.push(operator.into());
+    }
+
+    /// Python's operators in all that the script stated, in order.
+    pub fn stated(&self) -> Vec<Rc<str>> {
+        self.0.borrow().stated.clone()
     }
 
     fn install(&self, left: &Expr, relation: Relation, right: &Expr) {

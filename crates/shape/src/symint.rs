@@ -159,6 +159,19 @@ impl SymInt {
         }
     }
 
+    /// Whether the two are equal; guards where symbols decide. Where only the run knows, they are from here on, and the graph is to check it
+    /// ([`ShapeEnv::take_deferred`]).
+    pub fn expect_eq(&self, other: &SymInt) -> Result<bool> {
+        match (self.decide(Relation::Eq, other), self.env2(other)) {
+            (Some(known), _) => Ok(known),
+            (None, Some(env)) if self.hint().is_none() || other.hint().is_none() => {
+                env.defer(self, Relation::Eq, other);
+                Ok(true)
+            }
+            _ => self.compare(Relation::Eq, other),
+        }
+    }
+
     /// A condition as PyTorch prints it: one that sympy sees to hold of sizes is `True`.
     pub fn condition(&self, relation: Relation, other: &SymInt) -> String {
         let is_above = |a: &SymInt, b: &SymInt, strictly: bool| match a.env2(b) {

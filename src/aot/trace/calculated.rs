@@ -56,7 +56,7 @@ impl Tracer {
     }
 
     /// The argument of a size that is a number, a symbol, a tensor's, or was computed before.
-    fn at_hand(&self, size: &SymInt) -> Option<Arg> {
+    pub(super) fn at_hand(&self, size: &SymInt) -> Option<Arg> {
         let SymInt::Sym(own, env) = size else { return size.as_int().map(Arg::Int) };
         let expr = env.simplify(own);
         if expr.as_int().is_some() || expr.as_symbol().is_some() {

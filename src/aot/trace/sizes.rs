@@ -130,6 +130,50 @@ impl Tracer {
         Ok(())
     }
 
+    /// The script states a condition on numbers that only the run knows: the graph checks it, written as PyTorch keeps it, with the smaller
+    /// side first. A bound that one symbol has by itself is checked with the symbol's range.
+    pub fn state(&self, left: &SymInt, relation: Relation, right: &SymInt) -> Result<()> {
+        let ((SymInt::Sym(_, env), _) | (_, SymInt::Sym(_, env))) = (left, right) else { return Ok(()) };
+        env.note_stated(relation.operator());
+        for side in [left, right].into_iter().filter_map(|side| self.at_hand(side)) {
+            let graph = self.graph.borrow();
+            let mut todo: Vec<NodeId> = if let Arg::Node(id) = side { vec![id] } else { Vec::new() };
+            while let Some(node) = todo.pop().map(|id| graph.node(id)) {
+                if let Target::Operator(name) = &node.target {
+                    env.note_stated(name);
+                    todo.extend(node.inputs());
+                }
+            }
+        }
+        self.check(left, relation, right)
+    }
+
+    /// The same for what an operator relies on.
+    pub fn check(&self, left: &SymInt, relation: Relation, right: &SymInt) -> Result<()> {
+        let (left, relation, right) = match relation {
+            Relation::Gt => (right, Relation::Lt, left),
+            Relation::Ge => (right, Relation::Le, left),
+            _ => (left, relation, right),
+        };
+        let is_bound = |a: &SymInt, b: &SymInt| a.as_int().is_some() && b.expr().as_symbol().is_some();
+        if relation == Relation::Le && (is_bound(left, right) || is_bound(right, left)) {
+            return Ok(());
+        }
+        let text = left.condition(relation, right);
+        let (name, sides) = match (left.as_int(), relation) {
+            (Some(_), Relation::Lt) => (Relation::Gt.operator(), [right, left]),
+            (Some(_), Relation::Le) => (Relation::Ge.operator(), [right, left]),
+            _ => (relation.operator(), [left, right]),
+        };
+        let sides = sides.into_iter().map(|side| self.argument(&Value::Int(side.clone()))).collect::<Result<Vec<_>>>()?;
+        let meta = Meta { value: Some(FakeValue::Condition(text.as_str().into())), ..self.meta() };
+        let condition = self.graph.borrow_mut().call(name, Target::operator(name), sides, Vec::new(), meta);
+        let target = Target::Op("aten._assert_scalar.default".into());
+        let args = vec![Arg::Node(condition), Arg::Str(text.as_str().into())];
+        self.graph.borrow_mut().call("_assert_scalar_default", target, args, Vec::new(), self.meta());
+        Ok(())
+    }
+
     pub(super) fn float_call(&self, name: &str, target: Target, args: Vec<Arg>, float: &SymFloat) -> Arg {
         let meta = Meta { value: Some(FakeValue::SymFloat(float.clone())), ..self.meta() };
         let id = self.graph.borrow_mut().call(name, target, args, Vec::new(), meta);

@@ -4,7 +4,7 @@ use crate::aot::subclass::made_alike;
 use crate::dynamo::dynamic_shapes::value_of;
 use crate::dynamo::output_graph::captured_graph::CapturedGraph;
 use crate::dynamo::output_graph::graph_arg::GraphArg;
-use crate::graph::{Arg, FakeValue, Graph, Node, NodeId, Opcode};
+use crate::graph::{Arg, FakeValue, Graph, Node, NodeId, Opcode, Target};
 use crate::shape::{SymInt, Symbol};
 use crate::tensor::Tensor;
 use std::collections::HashMap;
@@ -25,17 +25,22 @@ fn depends_on_run(size: &SymInt) -> bool {
     }
 }
 
+/// Whether a number is known when the call begins: of an input, or calculated from such numbers.
+fn is_given(graph: &Graph, arg: &Arg) -> bool {
+    let Arg::Node(id) = arg else { return matches!(arg, Arg::Int(_)) };
+    let node = graph.node(*id);
+    match (&node.opcode, &node.target, &node.meta.value) {
+        (Opcode::Placeholder, ..) => true,
+        (_, Target::Operator(_), Some(FakeValue::Int(_))) => node.args.iter().all(|arg| is_given(graph, arg)),
+        (.., Some(FakeValue::Int(size))) => !depends_on_run(size),
+        _ => false,
+    }
+}
+
 /// Whether a node is a condition on numbers of the call, or checks one: a call in which nothing is marked makes none.
 fn checks_input(graph: &Graph, node: &Node) -> bool {
-    let is_given = |arg: &Arg| match arg {
-        Arg::Node(id) => {
-            let node = graph.node(*id);
-            node.opcode == Opcode::Placeholder || matches!(&node.meta.value, Some(FakeValue::Int(size)) if !depends_on_run(size))
-        }
-        other => matches!(other, Arg::Int(_)),
-    };
     match (&node.meta.value, node.op(), node.args.first()) {
-        (Some(FakeValue::Condition(_)), None, _) => node.args.iter().all(is_given),
+        (Some(FakeValue::Condition(_)), None, _) => node.args.iter().all(|arg| is_given(graph, arg)),
         (_, Some("aten._assert_scalar.default"), Some(Arg::Node(id))) => checks_input(graph, graph.node(*id)),
         _ => false,
     }

@@ -209,6 +209,7 @@ impl Recorder {
         }
         let mut graph = self.output().graph.replace(Graph::new("GraphModule"));
         self.check_defined(&mut graph);
+        self.move_checks(&mut graph);
         let as_written = |(value, arg): (&Value, &Arg)| {
             let node = value.as_tensor().and_then(|t| self.written_node(t, None));
             node.map_or_else(|| arg.clone(), Arg::Node)

@@ -107,6 +107,7 @@ impl Layer for CaptureLayer {
         for size in unbacked.take() {
             recorder.bind_size(&size, &result)?;
         }
+        recorder.check_deferred()?;
         result.map_tensors(&mut |t| Ok(recorder.known_as(t)))
     }
 }

@@ -5,9 +5,16 @@ use super::tracer::Recorder;
 use crate::dynamo::exc::Failure;
 use crate::dynamo::settings::switch;
 use crate::error::Result;
-use crate::graph::{Arg, FakeValue, Graph, Meta, NodeId, Target};
+use crate::graph::{Arg, FakeValue, Graph, Meta, Node, NodeId, Opcode, Target};
 use crate::shape::{Expr, Relation, SymInt};
 use crate::span::current_source;
+
+/// Whether a node is a check, or the condition of one.
+fn checks(graph: &Graph, node: &Node) -> bool {
+    let is_check = |node: &Node| node.op() == Some("aten._assert_scalar.default");
+    is_check(node)
+        || matches!(node.meta.value, Some(FakeValue::Condition(_))) && graph.nodes().any(|n| is_check(n) && n.inputs().contains(&node.id))
+}
 
 impl Recorder {
     /// The script says that a condition holds, and perhaps what is to be said where it does not: the graph checks it. Whether it does
@@ -25,6 +32,37 @@ impl Recorder {
             self.assume(left, relation, right);
         }
         Ok(true)
+    }
+
+    /// What the operator that was recorded last relies on is checked, as soon as the numbers in it are known.
+    pub(in crate::dynamo) fn check_deferred(&self) -> Result<()> {
+        let env = self.output().symbols.borrow().env.clone();
+        for (left, relation, right) in env.take_deferred() {
+            let first = self.output().graph.borrow().nodes().count();
+            if !switch("do_not_emit_runtime_asserts") {
+                self.record_check(&left, relation, &right, None)?;
+                let made = self.output().graph.borrow().nodes().skip(first).map(|n| n.id).collect();
+                self.output().early.borrow_mut().push(made);
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves checks of what operators rely on right behind the calls, or the inputs with their checks, that give the numbers in them.
+    pub(in crate::dynamo) fn move_checks(&self, graph: &mut Graph) {
+        for made in self.output().early.take() {
+            let mut order: Vec<NodeId> = graph.nodes().map(|n| n.id).collect();
+            order.retain(|id| !made.contains(id));
+            let read: Vec<NodeId> = made.iter().flat_map(|id| graph.node(*id).inputs()).filter(|id| !made.contains(id)).collect();
+            let is_own = |id: &NodeId| {
+                let node = graph.node(*id);
+                node.opcode == Opcode::Placeholder || read.contains(id) || checks(graph, node)
+            };
+            let Some(last) = order.iter().rposition(|id| read.contains(id)) else { continue };
+            let behind = last + 1 + order[last + 1..].iter().take_while(|id| is_own(id)).count();
+            order.splice(behind..behind, made.iter().copied());
+            graph.reorder(order);
+        }
     }
 
     /// The script says that a condition holds on numbers that only the run knows: it is checked where those come from.

@@ -72,6 +72,8 @@ pub(in crate::dynamo) struct OutputGraph {
     pub defined: RefCell<Vec<(SymInt, NodeId)>>,
     /// Conditions that the script checks itself.
     pub stated: RefCell<Vec<(Expr, Relation, Expr)>>,
+    /// Checks of what operators rely on, each with what is computed for it: they stand earlier in the finished graph.
+    pub early: RefCell<Vec<Vec<NodeId>>>,
     /// Nodes that compute symbolic floats.
     pub floats: RefCell<Vec<(Rc<FloatExpr>, NodeId)>>,
     /// Symbols of Python numbers that were not used yet, and the names of the inputs that they become.
@@ -119,6 +121,7 @@ impl Default for OutputGraph {
             sizes: Default::default(),
             defined: Default::default(),
             stated: Default::default(),
+            early: Default::default(),
             floats: Default::default(),
             numbers: Default::default(),
             given: Default::default(),

@@ -153,6 +153,13 @@ mod module {
             Ok(vm.ctx.new_tuple(vec![number(lower), number(upper)]).into())
         }
 
+        /// What the script computed and compared in what it stated of numbers that only a run knows: names of Python's operators, in order.
+        #[pymethod]
+        fn stated(zelf: &Py<Self>, vm: &VirtualMachine) -> PyObjectRef {
+            let stated = zelf.0.borrow().env.stated();
+            vm.ctx.new_list(stated.iter().map(|name| vm.ctx.new_str(&**name).into()).collect()).into()
+        }
+
         /// Symbols that others stand for, with what does.
         #[pymethod]
         fn replacements(zelf: &Py<Self>, vm: &VirtualMachine) -> PyObjectRef {

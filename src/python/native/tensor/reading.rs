@@ -86,7 +86,8 @@ pub fn with_values(t: &Tensor, reason: impl FnOnce() -> Unsupported, vm: &Virtua
 /// A nested list of the elements.
 pub(super) fn nested(t: &Tensor, vm: &VirtualMachine) -> PyResult {
     let is_integer = t.dtype().is_integral() && t.dtype() != Dtype::Bool;
-    if is_integer && crate::dynamo::tracing::recorder().is_some_and(|r| r.wants_scalars()) {
+    let is_exported = || t.is_fake() && crate::aot::trace::current_tracer().is_some_and(|tracer| tracer.sees_script());
+    if is_integer && (crate::dynamo::tracing::recorder().is_some_and(|r| r.wants_scalars()) || is_exported()) {
         return nested_symbols(t, vm);
     }
     // Also a tensor of the caller's breaks the graph.
@@ -116,6 +117,11 @@ fn nested_symbols(t: &Tensor, vm: &VirtualMachine) -> PyResult {
     if t.dim() == 0 {
         let _written = Written::Method("item").enter();
         return from_value(item(t, vm)?, vm);
+    }
+    if crate::dynamo::tracing::recorder().is_none() {
+        let rows = crate::aten!("unbind.int", t, 0).and_then(|rows| rows.tensors()).map_err(|e| raise(e, vm))?;
+        let numbers = rows.iter().map(|row| nested_symbols(row, vm));
+        return Ok(vm.ctx.new_list(numbers.collect::<PyResult<Vec<_>>>()?).into());
     }
     let rows = t.size(0).guard_int().map_err(|e| raise(e, vm))?;
     let row = |i: i64| {

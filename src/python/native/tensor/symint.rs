@@ -356,7 +356,15 @@ impl PySymCondition {
         match crate::dynamo::tracing::recorder().filter(|r| r.has_size(a) || r.has_size(b)) {
             Some(recorder) => recorder.check(a, *relation, b, said.as_deref()).map_err(|e| raise(e, vm)),
             // Numbers of a script's own environment: what it says of them holds from here on.
-            None => Ok(!crate::dynamo::tracing::is_called() && (a.hint().is_none() || b.hint().is_none()) && zelf.says()),
+            None if crate::dynamo::tracing::is_called() || (a.hint().is_some() && b.hint().is_some()) => Ok(false),
+            None => {
+                let said = zelf.says();
+                // A graph that is exported checks it.
+                if let Some(tracer) = crate::aot::trace::current_tracer().filter(|t| said && t.sees_script()) {
+                    tracer.state(a, *relation, b).map_err(|e| raise(e, vm))?;
+                }
+                Ok(said)
+            }
         }
     }
 

@@ -232,9 +232,12 @@ def range_constraints(inputs):
         low, high = found.get(str(size), (0, None))
         found[str(size)] = (max(low, lower or 0), high if upper is None else upper if high is None else min(high, upper))
         symbols += [name for name in sorted(free_symbols(size)) if name not in symbols]
+    # Numbers that only a run knows come first.
+    unknown = {}
     for name, limits in inputs.shape_env.var_to_range.items():
         if name.startswith("u") and name not in found:
-            found[str(name)] = tuple(None if isinstance(n, str) else n for n in (limits.lower, limits.upper))
+            unknown[str(name)] = tuple(None if isinstance(n, str) else n for n in (limits.lower, limits.upper))
+    found = {**unknown, **found}
     constraints = {_Symbol(name): _limits(*limits) for name, limits in found.items()}
     ranges = inputs.shape_env.var_to_range
     return {**constraints, **{_Symbol(name): ranges[name] for name in symbols if name not in constraints}}

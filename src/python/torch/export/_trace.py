@@ -327,24 +327,76 @@ def _read_sizes_of_inputs(graph, placeholders):
             graph.erase_node(node)
 
 
-def _check_unknown(graph, inputs):
-    """Checks numbers that only a run knows where they are read off: what the script said of them with `torch._check`."""
-    for node in list(graph.nodes):
-        if node.target is not torch.ops.aten.item.default or type(node.meta.get("val")) is not torch.SymInt:
+def _stated(graph):
+    """The checks of what the script stated of numbers that only a run knows, each with what is computed for it alone, and the calls that
+    read the numbers in it."""
+    for check in list(graph.nodes):
+        if check.target is not torch.ops.aten._assert_scalar.default:
             continue
-        size = node.meta["val"]
+        computed, read, todo = [check], [], [check.args[0]]
+        while todo:
+            node = todo.pop()
+            if node.op == "call_function" and getattr(node.target, "__module__", None) == "_operator":
+                computed.insert(0, node)
+                todo += [arg for arg in node.args if isinstance(arg, torch.fx.Node) and arg not in computed]
+            else:
+                read.append(node)
+        yield check, computed, read
+
+
+def _check_unknown(graph, inputs):
+    """Checks numbers that only a run knows where they are read off: their ranges, then what else the script said of them with
+    `torch._check`."""
+    stated = list(_stated(graph))
+    for _, computed, _ in stated:
+        for made in computed:
+            graph._names.used.discard(made.name)
+            graph._names.counts.pop(re.sub(r"_\d+$", "", made.name), None)
+    # What the script itself computed and compared took the names of its operators.
+    for name in inputs.shape_env._symbols.stated():
+        graph._names.create(name)
+    checks = []
+    for node in list(graph.nodes):
+        size = node.meta.get("val")
+        if node.target not in (torch.ops.aten.item.default, torch.ops.aten.sym_size.int) or not re.fullmatch(r"u\d+", str(size)):
+            continue
         lower, upper = bounds_of(inputs, size)
-        with graph.inserting_before(node.next):
-            for bound, function, sign in ((lower, operator.ge, ">="), (upper, operator.le, "<=")):
-                if bound is None:
-                    continue
-                graph._names.create(function.__name__)
+        last = node
+        for bound, function, sign in ((lower, operator.ge, ">="), (upper, operator.le, "<=")):
+            if bound is None:
+                continue
+            with graph.inserting_after(last):
                 condition = graph.call_function(function, (node, bound))
                 condition._written = f"{size!s} {sign} {bound}"
-                condition.meta["stack_trace"] = node.meta.get("stack_trace")
-                said = f"Runtime assertion failed for expression {condition._written} on node '{condition.name}'"
-                check = graph.create_node("call_function", torch.ops.aten._assert_scalar.default, (condition, said), name="_assert_scalar_default")
-                check.meta["stack_trace"] = node.meta.get("stack_trace")
+                last = _check(graph, condition, node.meta.get("stack_trace"))
+                checks.append(last)
+        order = {n: i for i, n in enumerate(graph.nodes)}
+        for check, computed, read in stated:
+            if node in read and all(order[other] <= order[node] for other in read):
+                for made in computed:
+                    last.append(made)
+                    last = made
+                    made.meta["stack_trace"] = node.meta.get("stack_trace")
+                for made in computed[:-1]:
+                    made.name = graph._names.create(made.target.__name__)
+                condition, text = check.args
+                check.args = (condition, _failed(text, condition))
+                checks.append(check)
+    for check in checks:
+        check.name = graph._names.create("_assert_scalar_default")
+
+
+def _failed(text, condition):
+    return f"Runtime assertion failed for expression {text} on node '{condition.name}'"
+
+
+def _check(graph, condition, place):
+    """A check of a condition, right behind it."""
+    with graph.inserting_after(condition):
+        said = _failed(condition._written, condition)
+        check = graph.create_node("call_function", torch.ops.aten._assert_scalar.default, (condition, said), name="_check")
+    condition.meta["stack_trace"] = check.meta["stack_trace"] = place
+    return check
 
 
 class _Names:
