@@ -16,6 +16,7 @@ mod native {
     use crate::dynamo::eval_frame::call;
     use crate::dynamo::graph_breaks::kinds;
     use crate::dynamo::guards::explain;
+    use crate::dynamo::source::Source;
     use crate::dynamo::variables::control_flow;
     use crate::dynamo::variables::flex_attention::{Given, flex_attention};
     use crate::python::native::graph_module::{self};
@@ -235,6 +236,17 @@ mod native {
         let reason = kinds::reason(&kind, &args.into_vec());
         let reason = reason.ok_or_else(|| vm.new_runtime_error(format!("there is no kind of graph break called {kind}")))?;
         call::break_graph(&reason).map_err(|e| raise(e, vm))
+    }
+
+    /// `_break_at_rnn(weight)`: a recurrent module, known by one of its weights, is called.
+    #[pyfunction]
+    fn _break_at_rnn(weight: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
+        let Some(recorder) = call::recorder() else { return Ok(()) };
+        let weight = to_tensor(&weight).ok_or_else(|| vm.new_type_error("a weight is a tensor"))?;
+        let place = (recorder.input_name)(&weight, 0).source;
+        let source = place.rsplit_once("._parameters[").and_then(|(owner, _)| Source::parse(owner, Some(&vm.ctx.new_dict()), vm));
+        let (text, shown) = source.map_or_else(Default::default, |s| (s.text(vm), s.shown(vm)));
+        call::break_graph(&Unsupported::rnn(&text, &shown)).map_err(|e| raise(e, vm))
     }
 
     /// `_leave(kind, ...)`: the function that says this is left to Python. The graph of a script's function that calls it ends before.

@@ -79,6 +79,27 @@ impl Recorder {
         *self.failure.borrow_mut() = Some(Failure { class, message: error.message.clone(), written, source: current_source() });
     }
 
+    /// Remembers that a function of the library's, which is one call of the graph, raised: what it is called with is shown in place of the
+    /// operator that failed in it.
+    pub fn note_raised(&self, written: impl FnOnce() -> String, class: &str, message: &str) {
+        let mut failure = self.failure.borrow_mut();
+        let known = failure.as_ref().is_some_and(|f| f.message == message);
+        let class = match class {
+            "ValueError" => "ValueError",
+            "TypeError" => "TypeError",
+            "IndexError" => "IndexError",
+            "RuntimeError" => "RuntimeError",
+            _ => return,
+        };
+        let class = failure.take().filter(|_| known).map_or(class, |f| f.class);
+        *failure = Some(Failure { class, message: message.to_owned(), written: written(), source: current_source() });
+    }
+
+    /// A tensor of the script's as PyTorch shows it among the arguments of a call that fails.
+    pub fn shown_in_error(&self, t: &Tensor) -> String {
+        shown(&self.as_seen(&Value::Tensor(t.clone())))
+    }
+
     /// Remembers that an operator does not take what stands to the right of a tensor of the graph.
     pub fn note_operands(&self, symbol: &str, left: &Tensor, right: &str, kind: &str) {
         let name = match symbol {

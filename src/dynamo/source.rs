@@ -199,6 +199,27 @@ impl Source {
         }
     }
 
+    /// As Python shows an object of PyTorch's `Source` classes.
+    pub fn shown(&self, vm: &VirtualMachine) -> String {
+        let item = |base: &str, index: &str| format!("DictGetItemSource(base={base}, index={index})");
+        let attribute = |base: &str, name: &str| format!("AttrSource(base={base}, member='{name}')");
+        match self {
+            Source::Local(name) => {
+                format!("LocalSource(local_name='{name}', is_input=True, dynamism=None, is_derefed_cell_contents=False)")
+            }
+            Source::Global(_, name) => format!("GlobalSource(global_name='{name}')"),
+            Source::Imported(_, module, name) => attribute(&format!("GlobalSource(global_name='{}')", imported(module)), name),
+            Source::Attr(base, name) => attribute(&base.shown(vm), name),
+            Source::Module(base, name) => {
+                let modules = attribute(&format!("UnspecializedNNModuleSource(base={})", base.shown(vm)), "_modules");
+                item(&modules, &format!("'{name}'"))
+            }
+            Source::Key(base, key) => item(&base.shown(vm), &key.repr(vm).map(|s| s.to_string_lossy().into_owned()).unwrap_or_default()),
+            Source::Index(base, index) => format!("GetItemSource(base={}, index={index}, index_is_slice=False)", base.shown(vm)),
+            Source::Entry(..) | Source::Cell(..) | Source::ClassDict(..) | Source::Builtin(_) => self.text(vm),
+        }
+    }
+
     /// What it starts from, by the name that orders guards.
     pub fn root(&self) -> (bool, Rc<str>) {
         match self {

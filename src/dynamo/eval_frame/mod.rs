@@ -124,7 +124,15 @@ pub fn call(
         // An error ends the graph; nobody asks for what it computed, and where a call could not be captured, nothing is compiled.
         flushed = flushed.and_then(|()| drop_graph(&first, &recorder));
     } else if flushed.is_ok() {
-        flushed = call.flush(&first, &recorder, &outputs, result.is_ok() && !first.skipped.get()).map(|_| ());
+        let compiles = result.is_ok() && !first.skipped.get();
+        let computes = call.flush(&first, &recorder, &outputs, compiles);
+        if let (Ok(false), true) = (&computes, compiles) {
+            first.count_without_graph(true);
+        }
+        flushed = computes.map(|_| ());
+    }
+    if result.is_err() {
+        first.count_without_graph(false);
     }
     drop(layer);
     around.leave();
@@ -212,7 +220,7 @@ fn add_asked_for(outputs: &mut Vec<Value>, recorder: &Recorder, vm: &VirtualMach
     }
 }
 
-fn said(e: &PyBaseExceptionRef, vm: &VirtualMachine) -> String {
+pub(in crate::dynamo) fn said(e: &PyBaseExceptionRef, vm: &VirtualMachine) -> String {
     e.as_object().str(vm).map(|s| s.to_string_lossy().into_owned()).unwrap_or_default()
 }
 

@@ -195,7 +195,7 @@ impl Call {
         let mut frames = self.frames()?;
         self.refuse(reason, source.as_ref(), &frames)?;
         let mut parts = self.parts.take();
-        let mut reported = false;
+        let (mut reported, mut went_ahead) = (false, false);
         loop {
             let top = self.top();
             let extent = Extent::of(&frames, &top, recorder);
@@ -216,6 +216,7 @@ impl Call {
                 }
                 drop(std::mem::take(&mut parts));
                 self.end_before(&frames, &top, recorder, (cut, reason))?;
+                went_ahead = true;
                 continue;
             }
             let stops = reason.skips_frame() || severs || resumption != Resumption::Here;
@@ -274,7 +275,11 @@ impl Call {
                 // The frame that calls a module's hooks is skipped, the module's body is not.
                 // Where only what follows a statement is skipped, what comes before is a graph on every call.
                 if top.body.is_none() && (!was_skipped || top.is_library) {
-                    top.function.skipped.borrow_mut().insert(here);
+                    let is_new = top.function.skipped.borrow_mut().insert(here);
+                    // What comes before a statement was a frame of its own, and what follows is none.
+                    if is_new && !top.is_library && !went_ahead {
+                        count("frames", "total", 1);
+                    }
                 }
                 top.skipped.set(true);
             }

@@ -21,7 +21,6 @@ const KINDS: &[(&str, Make)] = &[
     ("module_backward_hooks", |_| Unsupported::module_backward_hooks()),
     ("not_inlined", |args| Unsupported::not_inlined(text(args, 0), text(args, 1))),
     ("requested", |args| Unsupported::requested(given(args, 0))),
-    ("rnn", |args| Unsupported::rnn(text(args, 0))),
     ("non_tensor", |args| Unsupported::non_tensor(text(args, 0), text(args, 1))),
     ("skipped", |args| Unsupported::skipped(text(args, 0), text(args, 1), text(args, 2))),
     ("titled", |args| Unsupported::other(text(args, 0))),

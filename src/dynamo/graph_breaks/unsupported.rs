@@ -317,17 +317,15 @@ impl Unsupported {
         )
     }
 
-    /// One of PyTorch's recurrent modules.
-    pub fn rnn(module: &str) -> Self {
+    /// A call of one of PyTorch's recurrent modules: the text of its source, and the source as Python shows it.
+    pub fn rnn(source: &str, shown: &str) -> Self {
+        let why = "Dynamo does not support RNN, GRU, or LSTM. Set torch._dynamo.config.allow_rnn=True to enable experimental support for RNN, GRU, and LSTM in Dynamo";
         Self::new(
-            14,
-            "Attempted to wrap RNN, GRU, or LSTM",
-            "Dynamo does not support RNN, GRU, or LSTM.",
-            module,
-            &[
-                "Set torch._dynamo.config.allow_rnn=True to enable experimental support for RNN, GRU, and LSTM in Dynamo",
-                "It may be possible to write Dynamo tracing rules for this code. Please report an issue to PyTorch if you encounter this graph break often and it is causing performance issues.",
-            ],
+            148,
+            "Unsupported function call (delayed)",
+            format!("Dynamo determined that a graph break should occur when calling `{source}`. Reason: {why}\n"),
+            format!("source: {shown}"),
+            &[],
         )
     }
 

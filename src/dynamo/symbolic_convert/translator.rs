@@ -9,7 +9,7 @@ use rustpython_vm::{Py, PyObjectRef, VirtualMachine};
 use super::Resumed;
 use crate::dynamo::Recorder;
 use crate::dynamo::bytecode_analysis::decoded::{Chain, decoded};
-use crate::dynamo::cache::compiled_function::{CompiledFunction, note_recompiled};
+use crate::dynamo::cache::compiled_function::{CompiledFunction, count, note_recompiled};
 use crate::dynamo::eval_frame::frames::is_marked;
 use crate::dynamo::guards::guard::{Fact, Kind};
 use crate::dynamo::guards::manager::{self, Replaced, Verdict};
@@ -83,6 +83,18 @@ pub struct Session {
 }
 
 impl Session {
+    /// Counts a frame that no graph was made of, the first time that it ends so: `is_ok` where nothing kept it from being traced.
+    pub fn count_without_graph(&self, is_ok: bool) {
+        let place = self.at.get();
+        if self.skipped.get() || !self.function.passed.borrow_mut().insert(place) {
+            return;
+        }
+        count("frames", "total", 1);
+        if is_ok {
+            count("frames", "ok", 1);
+        }
+    }
+
     /// The compiled function itself, which is called.
     pub fn of_call(function: Rc<CompiledFunction>, about: About, is_library: bool, grad: bool) -> Self {
         let skipped = Cell::new(function.skipped.borrow().contains(&0));

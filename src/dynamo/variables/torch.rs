@@ -15,7 +15,7 @@ use crate::dispatch::Value;
 use crate::dynamo::bytecode_analysis::Code;
 use crate::dynamo::bytecode_analysis::decoded::decoded;
 use crate::dynamo::bytecode_analysis::instruction::{Operation, Step};
-use crate::dynamo::eval_frame::call;
+use crate::dynamo::eval_frame::{call, said};
 use crate::dynamo::{Fate, Recorder, Variable};
 use crate::graph::{Arg, NodeId, Shown, Target, WrittenCall};
 use crate::python::native::tensor::{WrittenIn, items, overridden, raise, to_tensor, to_value};
@@ -434,6 +434,26 @@ pub fn call_overridable(public: &PyObject, implementation: &PyObject, args: &Fun
     };
     match overridden(|| Ok(public.to_owned()), args, WrittenIn::Python, vm)? {
         Some(result) => Ok(result),
-        None => at_depth(1, callee, args, vm, || implementation.call(args.clone(), vm)),
+        None => at_depth(1, callee, args, vm, || {
+            let result = implementation.call(args.clone(), vm);
+            if let (Err(e), Some(recorder)) = (&result, call::recorder()) {
+                recorder.note_raised(|| raised_by(public, args, &recorder, vm), &e.class().name(), &said(e, vm));
+            }
+            result
+        }),
     }
+}
+
+/// A call of a function of the library's that raised, as PyTorch says which call of a graph failed.
+fn raised_by(function: &PyObject, args: &FuncArgs, recorder: &Recorder, vm: &VirtualMachine) -> String {
+    let repr = |o: &PyObject| o.repr(vm).map_or_else(|_| String::new(), |s| s.to_string_lossy().into_owned());
+    let shown = |o: &PyObjectRef| match to_tensor(o) {
+        Some(t) if o.class().name().ends_with("Parameter") => format!("Parameter({})", recorder.shown_in_error(&t)),
+        Some(t) => recorder.shown_in_error(&t),
+        None => repr(o),
+    };
+    let positional: Vec<String> = args.args.iter().map(shown).collect();
+    let comma = if positional.len() == 1 { "," } else { "" };
+    let keywords: Vec<String> = args.kwargs.iter().map(|(name, o)| format!("'{}': {}", name.to_string_lossy(), shown(o))).collect();
+    format!("call_function {}(*({}{comma}), **{{{}}})", repr(function), positional.join(", "), keywords.join(", "))
 }

@@ -652,7 +652,7 @@ def call_outside(module, args, kwargs):
     if module._is_never_captured and config is not None and config.allow_rnn:
         return module._call_impl(*args, **kwargs)
     if module._is_never_captured:
-        _native_compile._graph_break("rnn", str(module))
+        _native_compile._break_at_rnn(next(iter(module._parameters.values())))
         around = _native_compile._suspended()
     else:
         _native_compile._graph_break("module_backward_hooks")
