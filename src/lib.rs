@@ -24,6 +24,13 @@ pub use operators as ops;
 pub use report::bundle;
 pub use {autograd, decompositions, dispatch, graph, graph_view, partition, report, shape, tensor, trace, transforms};
 
+/// Makes ready for logs: what the partitioner knows of operators, and Inductor's passes, which fold constants. Needed once.
+pub fn prepare_reader() {
+    ops::install();
+    backend::cpu::install();
+    trace::decision::install_joint_passes(|graph, replayed| aot::passes::Passes::default().apply(graph, replayed));
+}
+
 /// Places in the visitor's script.
 pub mod span {
     pub use diagnostics::source::*;

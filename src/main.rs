@@ -241,10 +241,7 @@ fn opened(paths: &[&OsString]) -> Result<trace::Log, String> {
 
 /// Reads logs and says what is in them.
 fn logs(asked: &Logs) -> Result<u8, String> {
-    aot_playground::ops::install();
-    // Inductor's passes fold constants.
-    aot_playground::backend::cpu::install();
-    trace::decision::install_joint_passes(|graph, replayed| aot_playground::aot::passes::Passes::default().apply(graph, replayed));
+    aot_playground::prepare_reader();
     let unreadable = |message: String| {
         eprintln!("aot-playground: {message}");
         Ok(UNREADABLE)
@@ -268,7 +265,7 @@ fn logs(asked: &Logs) -> Result<u8, String> {
                 let found = trace::diff::diff(&a, &b);
                 match json {
                     true => print(&(serde_json::to_string(&found).map_err(|error| error.to_string())? + "\n"))?,
-                    false => print(&found.words())?,
+                    false => print(&trace::diff::words(&found))?,
                 };
                 Ok(u8::from(!found.same))
             }

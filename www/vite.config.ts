@@ -42,7 +42,7 @@ function manifest(): Plugin {
 export default defineConfig({
   // Relative addresses: the page works under any path.
   base: "./",
-  define: { __INTERPRETER_BYTES__: bytes("interpreter"), __GPU_BYTES__: bytes("gpu") },
+  define: { __INTERPRETER_BYTES__: bytes("interpreter"), __GPU_BYTES__: bytes("gpu"), __READER_BYTES__: bytes("reader") },
   plugins: [head(), manifest()],
   // Files outside www/ are read by the tests too: the kept list of operators.
   server: { fs: { allow: [".."] } },

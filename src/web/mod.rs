@@ -1,7 +1,7 @@
 //! The browser's side: workers that the page talks to.
 //!
-//! `crates/page` makes two modules of this crate, each for workers of its own: the interpreter (feature `python`), whose module also
-//! serves the worker that makes exports, and the GPU (feature `gpu`). The page starts a worker with its module and one call of
+//! `crates/page` makes three modules of this crate, each for workers of its own: the interpreter (feature `python`), whose module also
+//! serves the worker that makes exports, the GPU (feature `gpu`), and what reads logs (feature `reader`). The page starts a worker with its module and one call of
 //! `serve_...`; everything else is messages (`report::protocol`, of which the page's TypeScript types are generated). Absent values cross
 //! as `null`, maps as objects, bytes as `Uint8Array`.
 
@@ -11,6 +11,8 @@ pub mod export;
 pub mod gpu;
 #[cfg(feature = "python")]
 pub mod interpreter;
+#[cfg(feature = "reader")]
+pub mod reader;
 mod scope;
 
 use serde::Serialize;

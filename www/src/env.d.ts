@@ -3,3 +3,4 @@
 /** Bytes of the modules as they are before compression. */
 declare const __INTERPRETER_BYTES__: number;
 declare const __GPU_BYTES__: number;
+declare const __READER_BYTES__: number;

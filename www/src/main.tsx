@@ -3,6 +3,7 @@ import "./policy";
 import { effect } from "@preact/signals";
 import { render } from "preact";
 import gpuUrl from "../pkg/gpu/gpu_bg.wasm?url";
+import readerUrl from "../pkg/reader/reader_bg.wasm?url";
 import interpreterUrl from "../pkg/interpreter/interpreter_bg.wasm?url";
 import { ModuleSource } from "./engine/module";
 import { prepareExports } from "./exports/make";
@@ -11,8 +12,9 @@ import { Layout } from "./layout/layout";
 import { keepOffline } from "./offline/register";
 import { followAddress, forgetAddress, notice, openFromAddress } from "./state/address";
 import { embedded } from "./state/embedded";
-import { acceptDrops } from "./state/files";
+import { acceptDrops, recognizePastes } from "./state/files";
 import { prepareGpu } from "./state/gpu";
+import { prepareReader } from "./state/logs";
 import { followOtherTabs, keep, untouched } from "./state/script";
 import { select } from "./state/selection";
 import { engine, startEngine } from "./state/session";
@@ -20,6 +22,7 @@ import { Dialogs } from "./ui/dialogs";
 import { DropHint } from "./ui/drop";
 import { FrameHeader } from "./ui/frame";
 import { Header } from "./ui/header";
+import { LogBar } from "./ui/log-bar";
 import { NoticeBar } from "./ui/notice";
 import "./styles/base.css";
 import "./styles/layout.css";
@@ -32,6 +35,10 @@ prepareExports(interpreter, () => new Worker(new URL("./engine/export.worker.ts"
 prepareGpu(
   new ModuleSource(gpuUrl, __GPU_BYTES__),
   () => new Worker(new URL("./engine/gpu.worker.ts", import.meta.url), { type: "module" }),
+);
+void prepareReader(
+  new ModuleSource(readerUrl, __READER_BYTES__),
+  () => new Worker(new URL("./engine/reader.worker.ts", import.meta.url), { type: "module" }),
 );
 
 void openFromAddress(example);
@@ -47,7 +54,10 @@ followOtherTabs();
 window.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && !event.defaultPrevented) select(undefined);
 });
-if (!embedded) acceptDrops();
+if (!embedded) {
+  acceptDrops();
+  recognizePastes();
+}
 // What is needed now comes first.
 if (import.meta.env.PROD && !embedded) {
   const stop = effect(() => {
@@ -64,6 +74,7 @@ if (root) {
     <>
       {embedded ? <FrameHeader /> : <Header />}
       <NoticeBar />
+      <LogBar />
       <main class="main">
         <Layout />
       </main>

@@ -17,6 +17,7 @@ pub const PYTORCH_VERSION: &str = "2.15.0";
 pub mod bundle;
 mod cache_entry;
 mod check;
+pub mod log;
 mod partition;
 pub mod protocol;
 /// The same file once more, so that the place in the script has a TypeScript type where those of this crate have theirs.

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::bundle::{Bundle, Named, Recipe, RunResult, TensorData, Training};
+use crate::log::{GivenFile, OfLog, RankOf};
 use crate::{Answer, CapturedGraph, Event, GraphView, LastCall, Question, Report, Trial, WhatIf};
 
 /// How a script is to be run.
@@ -304,6 +305,98 @@ pub enum FromExport {
     /// Why there is nothing.
     Failed {
         /// A sentence.
+        message: String,
+    },
+}
+
+/// To the worker that reads logs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ToReader {
+    /// Open files as one log. Answered by an [`Overview`](crate::log::Overview).
+    Open {
+        /// What the answer bears.
+        ask: u32,
+        /// What the log is called from now on.
+        log: u32,
+        /// The files.
+        files: Vec<GivenFile>,
+    },
+    /// Forget a log.
+    Close {
+        /// Which.
+        log: u32,
+    },
+    /// Read the graphs of a compilation. Answered by a [`CompilationRow`](crate::log::CompilationRow).
+    Compilation {
+        /// What the answer bears.
+        ask: u32,
+        /// Which.
+        of: OfLog,
+    },
+    /// Read what Dynamo captured. Answered by a [`RegionRow`](crate::log::RegionRow).
+    Region {
+        /// What the answer bears.
+        ask: u32,
+        /// The log.
+        log: u32,
+        /// Its place among the log's regions.
+        region: u32,
+    },
+    /// A question about the joint graph of a compilation. Answered by an [`Answer`].
+    Study {
+        /// What the answer bears.
+        ask: u32,
+        /// Which.
+        of: OfLog,
+        /// The question.
+        question: Question,
+    },
+    /// What differs between two compilations? Answered by a [`PairDiff`](crate::log::PairDiff).
+    Compare {
+        /// What the answer bears.
+        ask: u32,
+        /// The first.
+        first: OfLog,
+        /// The second.
+        second: OfLog,
+    },
+    /// What differs between two logs, or between ranks? Answered by a [`LogDiff`](crate::log::LogDiff).
+    Diff {
+        /// What the answer bears.
+        ask: u32,
+        /// The first.
+        first: RankOf,
+        /// The second.
+        second: RankOf,
+    },
+}
+
+/// From the worker that reads logs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum FromReader {
+    /// It takes questions.
+    Ready,
+    /// An answer, as JSON.
+    Answer {
+        /// To what.
+        ask: u32,
+        /// JSON.
+        text: String,
+    },
+    /// Why there is no answer.
+    Unanswered {
+        /// To what.
+        ask: u32,
+        /// A sentence.
+        message: String,
+    },
+    /// The module itself failed: its instance is of no more use.
+    Failed {
+        /// What it said.
         message: String,
     },
 }

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use ts_rs::TS;
 
 use crate::bundle::{BUNDLE_VERSION, Bundle, Recipe, RunError, RunResult, Training};
-use crate::protocol::{FromExport, FromGpu, FromInterpreter, ToExport, ToGpu, ToInterpreter};
+use crate::log::{CompilationRow, LogDiff, Overview, RegionRow};
+use crate::protocol::{FromExport, FromGpu, FromInterpreter, FromReader, ToExport, ToGpu, ToInterpreter, ToReader};
 use crate::{
     Answer, CapturedGraph, Check, Compilation, Event, Exception, GraphBreak, GraphRun, GraphView, LastCall, NodeView, PYTORCH_VERSION,
     Question, REPORT_VERSION, RecompileLimit, Report, Span, Tape, Trial, WhatIf,
@@ -50,6 +51,12 @@ fn typescript_types_are_current() {
     FromGpu::export_all_to(&scratch).unwrap();
     ToExport::export_all_to(&scratch).unwrap();
     FromExport::export_all_to(&scratch).unwrap();
+    ToReader::export_all_to(&scratch).unwrap();
+    FromReader::export_all_to(&scratch).unwrap();
+    Overview::export_all_to(&scratch).unwrap();
+    CompilationRow::export_all_to(&scratch).unwrap();
+    RegionRow::export_all_to(&scratch).unwrap();
+    LogDiff::export_all_to(&scratch).unwrap();
     let types = fs::read_to_string(scratch.join("report.ts")).unwrap();
     fs::remove_dir_all(&scratch).unwrap();
     // The generator keeps trailing blanks of empty doc lines and ends without a newline.

@@ -4,8 +4,9 @@ use super::metadata::{metadata, positions, settings};
 use super::model::{Compilation, Log, LoggedGraph, Stage};
 use diagnostics::error::Result;
 use graph::{Arg, Graph, NodeId, Style, print_readable};
-use partition::{PartitionConfig, Partitioned, Partitioner, is_tangent, mark_backward, partition};
+use partition::{PartitionConfig, Partitioned, Partitioner, Study, is_tangent, mark_backward, partition};
 use std::collections::HashSet;
+use std::rc::Rc;
 use std::sync::OnceLock;
 
 /// The graphs of a compilation, read.
@@ -197,6 +198,13 @@ pub fn decide(log: &Log, compilation: &Compilation, graphs: &Graphs) -> std::res
     let Comparison { only_logged, only_ours, differences } = comparison;
     let is_same = differences.is_empty();
     Ok(Decision { config, assumed, ours, joint, num_fwd_outputs: outputs, is_same, only_logged, only_ours, differences })
+}
+
+impl Decision {
+    /// Takes further questions about the joint graph: other partitioners and budgets, memory.
+    pub fn study(self) -> Study {
+        Study::new(Rc::new(self.joint), self.num_fwd_outputs, self.config)
+    }
 }
 
 /// Inductor's passes on a joint graph; positions of inputs that are written to after the graph has run.

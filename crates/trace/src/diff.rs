@@ -6,80 +6,9 @@
 use super::explain::bytes;
 use super::model::Log;
 use super::summary::{SavedRow, Summary, summary};
-use serde::Serialize;
-use std::collections::{BTreeMap, HashMap};
+use report::log::{ChangedValue, Line, LogDiff, OneValue, PairDiff};
+use std::collections::HashMap;
 use std::fmt::Write;
-
-/// A saved value that both have, of another size or kind.
-#[derive(Clone, Debug, Serialize)]
-pub struct ChangedValue {
-    /// Its names.
-    pub names: (String, String),
-    /// Its bytes.
-    pub bytes: (Option<u64>, Option<u64>),
-    /// Its type.
-    pub types: (String, String),
-    /// Its line in the first.
-    pub line: Option<super::report::Line>,
-}
-
-/// A saved value that one has.
-#[derive(Clone, Debug, Serialize)]
-pub struct OneValue {
-    /// Its name.
-    pub name: String,
-    /// Its bytes.
-    pub bytes: Option<u64>,
-    /// Its type.
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// Its line.
-    pub line: Option<super::report::Line>,
-}
-
-/// What differs between two compilations.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct PairDiff {
-    /// What they are called; nothing for one that only the other log has.
-    pub names: (Option<String>, Option<String>),
-    /// Whether nothing differs.
-    pub same: bool,
-    /// Bytes saved.
-    pub saved_bytes: (Option<u64>, Option<u64>),
-    /// Saved by the first alone.
-    pub only_first: Vec<OneValue>,
-    /// Saved by the second alone.
-    pub only_second: Vec<OneValue>,
-    /// Saved by both, of other types.
-    pub changed: Vec<ChangedValue>,
-    /// Bytes at the peak.
-    pub peak_bytes: (Option<u64>, Option<u64>),
-    /// Operators whose count differs: how often in each.
-    pub operators: BTreeMap<String, (usize, usize)>,
-    /// The first row of the joint or inference graph that differs.
-    pub first_row: Option<(String, String)>,
-    /// Guards that failed before.
-    pub recompiles: (Vec<String>, Vec<String>),
-    /// Graph breaks.
-    pub breaks: (Vec<String>, Vec<String>),
-    /// Guards of one alone.
-    pub guards: (Vec<String>, Vec<String>),
-    /// Settings that differ.
-    pub settings: BTreeMap<String, (Option<String>, Option<String>)>,
-}
-
-/// Two logs.
-#[derive(Clone, Debug, Serialize)]
-pub struct LogDiff {
-    /// The version of this shape.
-    pub format: u32,
-    /// Whether nothing differs.
-    pub same: bool,
-    /// The versions of PyTorch.
-    pub pytorch: (Option<String>, Option<String>),
-    /// Pairs of compilations, in order.
-    pub compilations: Vec<PairDiff>,
-}
 
 fn type_of(row: &SavedRow) -> String {
     match (&row.saved.dtype, &row.saved.shape, &row.saved.sym) {
@@ -250,10 +179,23 @@ fn compare(a: &Summary, b: &Summary) -> PairDiff {
     out
 }
 
+/// Compares two compilations, of one log or of two.
+pub fn diff_of_two((a, i): (&Log, usize), (b, j): (&Log, usize)) -> PairDiff {
+    compare(&summary(a, i), &summary(b, j))
+}
+
 /// Compares two logs.
 pub fn diff(a: &Log, b: &Log) -> LogDiff {
-    let all = |log: &Log| (0..log.compilations.len()).map(|i| summary(log, i)).collect::<Vec<_>>();
-    let (first, second) = (all(a), all(b));
+    diff_ranks((a, None), (b, None))
+}
+
+/// Compares two logs, of each one process or all.
+pub fn diff_ranks((a, first): (&Log, Option<u32>), (b, second): (&Log, Option<u32>)) -> LogDiff {
+    let all = |log: &Log, rank: Option<u32>| {
+        let is_of = |i: &usize| rank.is_none() || log.compilations[*i].key.rank == rank;
+        (0..log.compilations.len()).filter(is_of).map(|i| summary(log, i)).collect::<Vec<_>>()
+    };
+    let (first, second) = (all(a, first), all(b, second));
     let one = |(i, j): (Option<usize>, Option<usize>)| match (i, j) {
         (Some(i), Some(j)) => compare(&first[i], &second[j]),
         (i, j) => PairDiff {
@@ -271,72 +213,66 @@ pub fn diff(a: &Log, b: &Log) -> LogDiff {
     }
 }
 
-impl LogDiff {
-    /// What differs, for a person: what is saved comes first.
-    pub fn words(&self) -> String {
-        let mut out = String::new();
-        if self.pytorch.0 != self.pytorch.1 {
-            let name = |version: &Option<String>| version.clone().unwrap_or_else(|| "not named".to_owned());
-            let _ = writeln!(out, "PyTorch: {} and {}", name(&self.pytorch.0), name(&self.pytorch.1));
-        }
-        for pair in &self.compilations {
-            let _ = match &pair.names {
-                (Some(a), Some(b)) if a == b => writeln!(out, "{a}: {}", if pair.same { "same" } else { "differs" }),
-                (Some(a), Some(b)) => writeln!(out, "{a} and {b}: {}", if pair.same { "same" } else { "differs" }),
-                (Some(a), None) => writeln!(out, "{a}: only in the first"),
-                (None, Some(b)) => writeln!(out, "{b}: only in the second"),
-                (None, None) => Ok(()),
-            };
-            pair.say(&mut out);
-        }
-        out
+/// What differs, for a person: what is saved comes first.
+pub fn words(of: &LogDiff) -> String {
+    let mut out = String::new();
+    if of.pytorch.0 != of.pytorch.1 {
+        let name = |version: &Option<String>| version.clone().unwrap_or_else(|| "not named".to_owned());
+        let _ = writeln!(out, "PyTorch: {} and {}", name(&of.pytorch.0), name(&of.pytorch.1));
     }
+    for pair in &of.compilations {
+        let _ = match &pair.names {
+            (Some(a), Some(b)) if a == b => writeln!(out, "{a}: {}", if pair.same { "same" } else { "differs" }),
+            (Some(a), Some(b)) => writeln!(out, "{a} and {b}: {}", if pair.same { "same" } else { "differs" }),
+            (Some(a), None) => writeln!(out, "{a}: only in the first"),
+            (None, Some(b)) => writeln!(out, "{b}: only in the second"),
+            (None, None) => Ok(()),
+        };
+        say(pair, &mut out);
+    }
+    out
 }
-
-impl PairDiff {
-    fn say(&self, out: &mut String) {
-        if self.names.0.is_none() || self.names.1.is_none() {
-            return;
+fn say(of: &PairDiff, out: &mut String) {
+    if of.names.0.is_none() || of.names.1.is_none() {
+        return;
+    }
+    let size = |count: Option<u64>| count.map_or_else(|| "unknown".to_owned(), bytes);
+    if of.saved_bytes.0 != of.saved_bytes.1 {
+        let _ = writeln!(out, "  saved for backward: {} and {}", size(of.saved_bytes.0), size(of.saved_bytes.1));
+    }
+    let place = |line: &Option<Line>| line.as_ref().map(|l| format!("  {}:{}", l.file, l.line)).unwrap_or_default();
+    for (sign, values) in [("-", &of.only_first), ("+", &of.only_second)] {
+        for value in values {
+            let _ = writeln!(out, "  {sign} saved {}: {} {}{}", value.name, value.kind, size(value.bytes), place(&value.line));
         }
-        let size = |count: Option<u64>| count.map_or_else(|| "unknown".to_owned(), bytes);
-        if self.saved_bytes.0 != self.saved_bytes.1 {
-            let _ = writeln!(out, "  saved for backward: {} and {}", size(self.saved_bytes.0), size(self.saved_bytes.1));
+    }
+    for value in &of.changed {
+        let (a, b) = &value.names;
+        let name = if a == b { a.clone() } else { format!("{a}, {b}") };
+        let (from, to) = (&value.types.0, &value.types.1);
+        let _ = writeln!(out, "  ~ saved {name}: {from} {} and {to} {}{}", size(value.bytes.0), size(value.bytes.1), place(&value.line));
+    }
+    if of.peak_bytes.0 != of.peak_bytes.1 {
+        let _ = writeln!(out, "  peak: {} and {}", size(of.peak_bytes.0), size(of.peak_bytes.1));
+    }
+    for (op, (a, b)) in &of.operators {
+        let _ = writeln!(out, "  {op}: {a} and {b} calls");
+    }
+    if let Some((a, b)) = &of.first_row
+        && of.operators.is_empty()
+    {
+        let _ = writeln!(out, "  the graphs differ first at {a} and {b}");
+    }
+    for (what, (a, b)) in [("recompiled", &of.recompiles), ("graph break", &of.breaks), ("guard", &of.guards)] {
+        for text in a {
+            let _ = writeln!(out, "  - {what}: {text}");
         }
-        let place = |line: &Option<super::report::Line>| line.as_ref().map(|l| format!("  {}:{}", l.file, l.line)).unwrap_or_default();
-        for (sign, values) in [("-", &self.only_first), ("+", &self.only_second)] {
-            for value in values {
-                let _ = writeln!(out, "  {sign} saved {}: {} {}{}", value.name, value.kind, size(value.bytes), place(&value.line));
-            }
+        for text in b {
+            let _ = writeln!(out, "  + {what}: {text}");
         }
-        for value in &self.changed {
-            let (a, b) = &value.names;
-            let name = if a == b { a.clone() } else { format!("{a}, {b}") };
-            let (from, to) = (&value.types.0, &value.types.1);
-            let _ =
-                writeln!(out, "  ~ saved {name}: {from} {} and {to} {}{}", size(value.bytes.0), size(value.bytes.1), place(&value.line));
-        }
-        if self.peak_bytes.0 != self.peak_bytes.1 {
-            let _ = writeln!(out, "  peak: {} and {}", size(self.peak_bytes.0), size(self.peak_bytes.1));
-        }
-        for (op, (a, b)) in &self.operators {
-            let _ = writeln!(out, "  {op}: {a} and {b} calls");
-        }
-        if let Some((a, b)) = &self.first_row
-            && self.operators.is_empty()
-        {
-            let _ = writeln!(out, "  the graphs differ first at {a} and {b}");
-        }
-        for (what, (a, b)) in [("recompiled", &self.recompiles), ("graph break", &self.breaks), ("guard", &self.guards)] {
-            for text in a {
-                let _ = writeln!(out, "  - {what}: {text}");
-            }
-            for text in b {
-                let _ = writeln!(out, "  + {what}: {text}");
-            }
-        }
-        for (name, (a, b)) in &self.settings {
-            let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "not there".to_owned());
-            let _ = writeln!(out, "  setting {name}: {} and {}", text(a), text(b));
-        }
+    }
+    for (name, (a, b)) in &of.settings {
+        let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "not there".to_owned());
+        let _ = writeln!(out, "  setting {name}: {} and {}", text(a), text(b));
     }
 }

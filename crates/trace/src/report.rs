@@ -7,7 +7,11 @@ use super::metadata;
 use super::model::{Artifact, Compilation, Frame, Key, Log, LoggedGraph, Place, Stage, Text};
 use graph::{Graph, Node};
 use graph_view::{functionalized, saved_values, view};
-use report::{CapturedGraph, CompilationKind, GraphBreak, GraphView, Guard, REPORT_VERSION, Saved, Span};
+use report::log::{
+    ArtifactRow, BreakRow, Comparison, CompilationHead, CompilationRow, ConditionRow, FrameRow, Line, Overview, RegionRow, Seconds,
+    StageRow, SymbolRow, UnknownRow,
+};
+use report::{CapturedGraph, CompilationKind, GraphView, Guard, REPORT_VERSION, Saved, Span};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::HashSet;
@@ -16,206 +20,20 @@ use std::io::{self, Write};
 /// The version of this shape: what is added leaves it, what changes raises it.
 pub const FORMAT: u32 = 1;
 
-/// A line of the program.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct Line {
-    /// The value that it computes; empty for a frame.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub name: String,
-    /// The file.
-    pub file: String,
-    /// The line.
-    pub line: u32,
-    /// The function.
-    pub function: String,
-    /// The line's text.
-    pub code: String,
+fn line_of(place: &Place) -> Line {
+    Line { name: String::new(), file: place.file.clone(), line: place.line, function: place.function.clone(), code: place.code.clone() }
 }
 
-impl Line {
-    fn of(place: &Place) -> Line {
-        Line { name: String::new(), file: place.file.clone(), line: place.line, function: place.function.clone(), code: place.code.clone() }
-    }
-
-    /// Where a node comes from.
-    pub fn of_node(node: &Node) -> Option<Line> {
-        let source = node.meta.source.as_ref()?;
-        Some(Line {
-            name: node.name.to_string(),
-            file: source.file.to_string(),
-            line: source.span.line,
-            function: source.function.to_string(),
-            code: source.code.to_string(),
-        })
-    }
-}
-
-/// The partitioner's decision here beside the logged one.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct Comparison {
-    /// Whether forward and backward are the logged ones; nothing where they were not compared.
-    pub same: Option<bool>,
-    /// The partitioner that was used here.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub partitioner: Option<String>,
-    /// What the log does not say and was assumed.
-    pub assumed: Vec<String>,
-    /// Values that only the log's forward saves.
-    pub only_logged: Vec<String>,
-    /// Values that only this partitioner saves.
-    pub only_here: Vec<String>,
-    /// In what they differ; or why they were not compared.
-    pub differences: Vec<String>,
-}
-
-/// Seconds that parts took.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct Seconds {
-    /// All of it.
-    pub dynamo: Option<f64>,
-    /// AOTAutograd, with what it calls.
-    pub aot_autograd: Option<f64>,
-    /// Inductor.
-    pub inductor: Option<f64>,
-    /// The backward's compilation.
-    pub backward: Option<f64>,
-}
-
-/// A symbol.
-#[derive(Clone, Debug, Serialize)]
-pub struct SymbolRow {
-    /// `s77`
-    pub name: String,
-    /// What it stood for.
-    pub hint: Option<i64>,
-    /// Where it comes from.
-    pub source: String,
-    /// Its range.
-    pub range: String,
-    /// The line that made it.
-    pub line: Option<Line>,
-}
-
-/// A condition on symbols.
-#[derive(Clone, Debug, Serialize)]
-pub struct ConditionRow {
-    /// `Eq(s77, 2*s27)`
-    pub condition: String,
-    /// The line that made it.
-    pub line: Option<Line>,
-}
-
-/// A text that is no graph.
-#[derive(Clone, Debug, Serialize)]
-pub struct ArtifactRow {
-    /// As the log names it.
-    pub name: String,
-    /// The text.
-    pub text: String,
-}
-
-/// Another graph of a compilation.
-#[derive(Clone, Debug, Serialize)]
-pub struct StageRow {
-    /// As the log names it.
-    pub name: String,
-    /// The graph.
-    #[serde(flatten)]
-    pub graph: GraphView,
-}
-
-/// A compilation: what a run's report says of one, and what only a log says.
-#[derive(Clone, Debug, Serialize)]
-pub struct CompilationRow {
-    /// `[0/1]`; nothing where the log does not say.
-    pub compile_id: Option<String>,
-    /// Which process of several.
-    pub rank: Option<u32>,
-    /// The attempt of Dynamo.
-    pub attempt: u32,
-    /// What a run's report has.
-    #[serde(flatten)]
-    pub compilation: report::Compilation,
-    /// Lines of the saved values, with their files.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub saved_lines: Vec<Line>,
-    /// The decision here beside the logged one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub comparison: Option<Comparison>,
-    /// Other graphs.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub stages: Vec<StageRow>,
-    /// Prologue and epilogue as PyTorch wrote them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub runtime_wrappers: Option<String>,
-    /// `torch._functorch.config`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub settings: Option<Value>,
-    /// Other texts: kernels, provenance.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub artifacts: Vec<ArtifactRow>,
-    /// What could not be read.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub problems: Vec<String>,
-}
-
-/// What Dynamo did of one attempt at a frame.
-#[derive(Clone, Debug, Serialize)]
-pub struct FrameRow {
-    /// `[0/1]`
-    pub compile_id: Option<String>,
-    /// Which process of several.
-    pub rank: Option<u32>,
-    /// The attempt.
-    pub attempt: u32,
-    /// The function.
-    pub function: Option<String>,
-    /// Where it is.
-    pub line: Option<Line>,
-    /// Its graph.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub graph: Option<GraphView>,
-    /// Its guards.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub guards: Vec<Guard>,
-    /// Guards that failed before, per entry of the cache.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub recompiles: Vec<Vec<String>>,
-    /// Where the graph had to end.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub breaks: Vec<BreakRow>,
-    /// Symbols.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub symbols: Vec<SymbolRow>,
-    /// Conditions on them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub conditions: Vec<ConditionRow>,
-    /// Why it failed: kind and message.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub failure: Option<(String, String)>,
-    /// How long it took.
-    pub seconds: Seconds,
-    /// PyTorch's counters of its caches.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub cache: Vec<(String, u64)>,
-    /// Other texts.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub artifacts: Vec<ArtifactRow>,
-    /// What could not be read.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub problems: Vec<String>,
-}
-
-/// A graph break.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct BreakRow {
-    /// What a run's report says of it.
-    #[serde(flatten)]
-    pub graph_break: GraphBreak,
-    /// The file.
-    pub file: String,
-    /// All that PyTorch says.
-    pub text: String,
+/// Where a node comes from.
+pub fn line_of_node(node: &Node) -> Option<Line> {
+    let source = node.meta.source.as_ref()?;
+    Some(Line {
+        name: node.name.to_string(),
+        file: source.file.to_string(),
+        line: source.span.line,
+        function: source.function.to_string(),
+        code: source.code.to_string(),
+    })
 }
 
 /// `[0/1]`
@@ -380,7 +198,7 @@ fn row(log: &Log, logged: &Compilation, index: usize, graphs: &Graphs) -> Compil
     let metadata = traced.zip(metadata::metadata(log, logged)).map(|(graph, meta)| metadata::described(&meta, graph));
     let saved = if is_inference { None } else { saved(graphs) };
     let lines = |graph: &Graph| -> Vec<Line> {
-        let of = |saved: &Saved| graph.find(&saved.name).and_then(Line::of_node);
+        let of = |saved: &Saved| graph.find(&saved.name).and_then(line_of_node);
         saved.iter().flatten().filter_map(of).collect()
     };
     let saved_lines = graphs.forward.as_ref().map(lines).unwrap_or_default();
@@ -399,7 +217,7 @@ fn row(log: &Log, logged: &Compilation, index: usize, graphs: &Graphs) -> Compil
         compilation: report::Compilation {
             id: index as u32,
             region,
-            kind: if is_inference { CompilationKind::Inference } else { CompilationKind::Joint },
+            kind: kind_of(logged),
             joint: texts(&Stage::Joint, &graphs.joint),
             inference: texts(&Stage::Inference, &graphs.inference),
             forward: texts(&Stage::Forward, &graphs.forward),
@@ -440,7 +258,7 @@ fn without_graph(log: &Log, of: &Frame) -> FrameRow {
         rank: of.key.rank,
         attempt: of.key.attempt,
         function: of.function.clone(),
-        line: of.place.as_ref().map(Line::of),
+        line: of.place.as_ref().map(line_of),
         graph: None,
         guards: Vec::new(),
         recompiles: of.recompiles.iter().map(|text| reasons(log, text)).collect(),
@@ -453,13 +271,13 @@ fn without_graph(log: &Log, of: &Frame) -> FrameRow {
                 hint: s.hint,
                 source: s.source.clone(),
                 range: s.range.clone(),
-                line: s.place.as_ref().map(Line::of),
+                line: s.place.as_ref().map(line_of),
             })
             .collect(),
         conditions: of
             .shape_guards
             .iter()
-            .map(|g| ConditionRow { condition: g.condition.clone(), line: g.place.as_ref().map(Line::of) })
+            .map(|g| ConditionRow { condition: g.condition.clone(), line: g.place.as_ref().map(line_of) })
             .collect(),
         failure: of.failure.clone(),
         seconds: Seconds {
@@ -472,6 +290,62 @@ fn without_graph(log: &Log, of: &Frame) -> FrameRow {
         artifacts: artifacts(log, &of.artifacts),
         problems: Vec::new(),
     }
+}
+
+fn captured_graph(log: &Log, id: u32, of: &Frame, logged: &LoggedGraph, problems: &mut Vec<String>) -> CapturedGraph {
+    CapturedGraph {
+        id,
+        function: of.function.clone().unwrap_or_default(),
+        graph: shown(log, logged, Some(of), problems),
+        guards: guards_of(log, of),
+        span: of.place.as_ref().map(|place| span(place.line)),
+        ..CapturedGraph::default()
+    }
+}
+
+/// What Dynamo captured, by its place among the log's captured graphs.
+pub fn region(log: &Log, index: usize) -> Option<RegionRow> {
+    let (of, logged) = log.frames.iter().filter_map(|of| Some((of, of.graph.as_ref()?))).nth(index)?;
+    let mut problems = Vec::new();
+    let region = captured_graph(log, index as u32, of, logged, &mut problems);
+    Some(RegionRow { region, frame: FrameRow { problems, ..without_graph(log, of) } })
+}
+
+/// A log at first sight. No graph is read for it.
+pub fn overview(log: &Log) -> Overview {
+    let head = |(index, logged): (usize, &Compilation)| CompilationHead {
+        name: super::summary::name_of(logged, index),
+        rank: logged.key.rank,
+        function: log.frame_of(logged).and_then(|frame| frame.function.clone()),
+        kind: kind_of(logged),
+        region: logged.frame.filter(|at| log.frames[*at].graph.is_some()).map(|at| region_of(log, at)),
+        stages: logged.graphs.iter().map(|graph| graph.stage.name().to_owned()).collect(),
+    };
+    let light = |of: &Frame| {
+        let all = without_graph(log, of);
+        let breaks = all.breaks.into_iter().map(|row| BreakRow { text: String::new(), ..row }).collect();
+        FrameRow { breaks, symbols: Vec::new(), conditions: Vec::new(), artifacts: Vec::new(), ..all }
+    };
+    Overview {
+        pytorch: log.pytorch.clone(),
+        forms: log.forms.clone(),
+        files: log.files.iter().map(|file| file.name.clone()).collect(),
+        bytes: log.files.iter().map(|file| file.text.len() as u64).sum(),
+        compilations: log.compilations.iter().enumerate().map(head).collect(),
+        frames: log.frames.iter().map(light).collect(),
+        regions: log.frames.iter().enumerate().filter(|(_, of)| of.graph.is_some()).map(|(at, _)| at as u32).collect(),
+        compiled_autograd: log.compiled_autograd.iter().map(|(_, logged)| log.text(&logged.text)).collect(),
+        printed_calls: log.debug_calls.as_ref().map(|text| log.text(text)),
+        unknown: log
+            .unknown
+            .iter()
+            .map(|of| UnknownRow { kind: of.kind.clone(), count: of.count, file: of.first.0.clone(), line: of.first.1 })
+            .collect(),
+    }
+}
+
+fn kind_of(logged: &Compilation) -> CompilationKind {
+    if logged.graph(&Stage::Inference).is_some() { CompilationKind::Inference } else { CompilationKind::Joint }
 }
 
 /// Frames that never reached AOTAutograd.
@@ -500,15 +374,8 @@ pub fn write(log: &Log, to: &mut dyn Write) -> io::Result<()> {
     object.field("stderr", "")?;
     object.field("exception", &Value::Null)?;
     let captured = log.frames.iter().filter_map(|of| Some((of, of.graph.as_ref()?)));
-    object.list("regions", captured.enumerate(), |(id, (of, logged))| CapturedGraph {
-        id: id as u32,
-        function: of.function.clone().unwrap_or_default(),
-        // What is wrong with it stands beside the frame.
-        graph: shown(log, logged, Some(of), &mut Vec::new()),
-        guards: guards_of(log, of),
-        span: of.place.as_ref().map(|place| span(Line::of(place).line)),
-        ..CapturedGraph::default()
-    })?;
+    // What is wrong with a graph stands beside the frame.
+    object.list("regions", captured.enumerate(), |(id, (of, logged))| captured_graph(log, id as u32, of, logged, &mut Vec::new()))?;
     object.list("compilations", 0..log.compilations.len(), |index| compilation(log, index))?;
     object.list("dynamo", frames_alone(log), |of| frame(log, of))?;
     object.list("frames", frames(log, true), |of| beside_graph(log, of))?;
@@ -521,11 +388,12 @@ pub fn write(log: &Log, to: &mut dyn Write) -> io::Result<()> {
     for name in ["tapes", "limits", "calls", "runs"] {
         object.field(name, &Value::Array(Vec::new()))?;
     }
-    object.list(
-        "unknown",
-        log.unknown.iter(),
-        |unknown| serde_json::json!({ "kind": unknown.kind, "count": unknown.count, "file": unknown.first.0, "line": unknown.first.1 }),
-    )?;
+    object.list("unknown", log.unknown.iter(), |of| UnknownRow {
+        kind: of.kind.clone(),
+        count: of.count,
+        file: of.first.0.clone(),
+        line: of.first.1,
+    })?;
     object.field("finished", &true)?;
     object.field("seconds", &0.0)?;
     object.to.write_all(b"}\n")

@@ -2,13 +2,13 @@
 
 use super::decision::{self, Decision, Graphs};
 use super::model::{Compilation, Frame, Key, Log, Stage};
-use super::report::{Line, graph_break, guards, reasons, saved};
+use super::report::{graph_break, guards, line_of_node, reasons, saved};
 use graph::{Arg, Graph, Node, Opcode, Target};
-use partition::{Study, is_tangent};
+use partition::is_tangent;
+use report::log::Line;
 use report::{Answer, PartitionQuery, Question, Saved};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::rc::Rc;
 
 /// A value that is saved for the backward.
 pub struct SavedRow {
@@ -133,7 +133,7 @@ fn saved_rows(graphs: &Graphs, decision: Option<&Decision>) -> Option<Vec<SavedR
     let row = |saved: Saved| {
         let node = forward.find(&saved.name);
         SavedRow {
-            line: node.and_then(Line::of_node),
+            line: node.and_then(line_of_node),
             structure: node.map_or(0, |node| structure[node.id.0 as usize]),
             why: why(&saved.name),
             saved,
@@ -144,8 +144,7 @@ fn saved_rows(graphs: &Graphs, decision: Option<&Decision>) -> Option<Vec<SavedR
 
 /// The peak of a joint graph, forward and backward.
 fn peak(decision: Decision) -> Option<u64> {
-    let study = Study::new(Rc::new(decision.joint), decision.num_fwd_outputs, decision.config);
-    match study.answer(&Question::Partition { query: PartitionQuery::default() }) {
+    match decision.study().answer(&Question::Partition { query: PartitionQuery::default() }) {
         Answer::Partition { partition } => Some(partition.memory.peak_bytes),
         _ => None,
     }

@@ -5,3 +5,5 @@
 pub mod gpu;
 #[cfg(feature = "python")]
 pub mod interpreter;
+#[cfg(feature = "reader")]
+pub mod reader;

@@ -1,5 +1,9 @@
 // Every view of the page, and how a visitor gets there: for pictures of them, and to look for what keeps people out.
+import { fileURLToPath } from "node:url";
 import { example, settled, write } from "./page.mjs";
+
+/** Logs that PyTorch wrote. */
+const LOGS = fileURLToPath(new URL("../../../crates/trace/tests/trace/logs/", import.meta.url));
 
 /** Brings a pane to the front, by the beginning of its title. */
 export const pane = (page, title) => page.getByRole("tab", { name: new RegExp(`^${title}`) }).first().click();
@@ -190,6 +194,42 @@ export const VIEWS = [
       await page.locator('.status[data-state="ready"]').filter({ hasText: "after" }).waitFor();
       await pane(page, "Output");
       await page.locator(".traceback").waitFor();
+    },
+  },
+  {
+    name: "log",
+    async go(page) {
+      const chosen = page.waitForEvent("filechooser");
+      await button(page, "Open");
+      await (await chosen).setFiles([`${LOGS}06_dropout_sdpa.trace.txt`]);
+      await pane(page, "Output");
+      await page.locator(".log-text").first().waitFor();
+      await pane(page, "Saved");
+      await page.locator(".logged").waitFor();
+    },
+  },
+  {
+    name: "log-lines",
+    async go(page) {
+      await pane(page, "Script");
+      await page.locator(".log-source button").first().click();
+    },
+  },
+  {
+    name: "log-timeline",
+    async go(page) {
+      await pane(page, "Timeline");
+      await page.locator(".log table").first().waitFor();
+    },
+  },
+  {
+    name: "log-compare",
+    async go(page) {
+      const chosen = page.waitForEvent("filechooser");
+      await button(page, "Open");
+      await (await chosen).setFiles([`${LOGS}ranks/rank_0.txt`]);
+      await button(page, "Compare…");
+      await page.locator(".compare-found table").first().waitFor();
     },
   },
 ];

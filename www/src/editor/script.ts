@@ -18,6 +18,8 @@ export interface ScriptEvents {
   onPause(): void;
   /** The visitor asks for a run. */
   onRun(): void;
+  /** The visitor pastes a text; whether it is taken, and is not to stand in the script. */
+  onPaste(text: string): boolean;
   /** The visitor went to other lines (counted from 1), without typing. */
   onLines(first: number, last: number): void;
 }
@@ -78,6 +80,16 @@ export function createScriptEditor(events: ScriptEvents): EditorView {
         EditorState.readOnly.of(events.readOnly),
         EditorView.contentAttributes.of({ "aria-label": "Script", "aria-describedby": "script-help", "aria-readonly": String(events.readOnly), tabindex: "0", spellcheck: "false" }),
         listener,
+        Prec.high(
+          EditorView.domEventHandlers({
+            paste: (event) => {
+              const text = event.clipboardData?.getData("text/plain");
+              if (!text || events.readOnly || !events.onPaste(text)) return false;
+              event.preventDefault();
+              return true;
+            },
+          }),
+        ),
       ],
     }),
   });
@@ -91,6 +103,12 @@ export function createScriptEditor(events: ScriptEvents): EditorView {
   };
   if (!events.readOnly) FIRST_USE.forEach((event) => view.dom.addEventListener(event, assist));
   return view;
+}
+
+/** Inserts a text where the visitor is, as if it were pasted. */
+export function insertText(view: EditorView, text: string): void {
+  view.dispatch(view.state.replaceSelection(text), { userEvent: "input.paste", scrollIntoView: true });
+  view.focus();
 }
 
 /** Replaces the whole text, without the events of an edit. */

@@ -18,4 +18,5 @@ export interface Failed {
 export type ToInterpreter = Init | report.ToInterpreter;
 export type ToGpu = Init | report.ToGpu;
 export type ToExport = Init | report.ToExport;
-export type { FromExport, FromGpu, FromInterpreter, GraphFormat, Runner } from "../generated/report";
+export type ToReader = Init | report.ToReader;
+export type { FromExport, FromGpu, FromInterpreter, FromReader, GraphFormat, Runner } from "../generated/report";

@@ -1,18 +1,16 @@
 // What can be opened: the examples, files, and the visitor's own scripts of before.
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useRef } from "preact/hooks";
 import { openInstead } from "../state/address";
 import { closeDialog } from "../state/dialogs";
-import { openFile } from "../state/files";
 import { DEFAULTS } from "../state/options";
 import { adopt, putAside } from "../state/script";
 import { loadDrafts } from "../state/storage";
 import { titleOf } from "../exports/text";
+import { OpenButton } from "../ui/open-button";
 import { EXAMPLES, sourceOf } from "./examples";
 
 export function Gallery(): JSX.Element {
-  const picker = useRef<HTMLInputElement>(null);
   return (
     <>
       <ul class="gallery">
@@ -39,21 +37,11 @@ export function Gallery(): JSX.Element {
       </ul>
       <section class="own">
         <h3>Scripts of yours</h3>
-        <p class="muted">A .py file can also be dropped anywhere on the page. What you type is kept in this browser, and goes nowhere else.</p>
-        <input
-          ref={picker}
-          type="file"
-          accept=".py,text/x-python,text/plain"
-          hidden
-          onChange={(event) => {
-            const file = event.currentTarget.files?.[0];
-            if (file) void openFile(file);
-            closeDialog();
-          }}
-        />
-        <button type="button" class="button" onClick={() => picker.current?.click()}>
-          Open a file…
-        </button>
+        <p class="muted">
+          Files can also be dropped anywhere on the page: a script, or logs, traces and graphs that PyTorch wrote. What you type is kept in this browser, and goes nowhere
+          else.
+        </p>
+        <OpenButton onOpen={closeDialog}>Open a file…</OpenButton>
         <Drafts />
       </section>
     </>

@@ -347,6 +347,27 @@ span: Span | null,
 tape?: number, };
 
 /**
+ * A saved value that both have, of another size or kind.
+ */
+export type ChangedValue = {
+/**
+ * Its names.
+ */
+names: [string, string],
+/**
+ * Its bytes.
+ */
+bytes: [number | null, number | null],
+/**
+ * Its type.
+ */
+types: [string, string],
+/**
+ * Its line in the first.
+ */
+line: LogLine | null, };
+
+/**
  * What the calls of a compilation came to.
  */
 export type Check = {
@@ -1038,6 +1059,31 @@ message: string, } | { "type": "failed",
 message: string, };
 
 /**
+ * From the worker that reads logs.
+ */
+export type FromReader = { "type": "ready" } | { "type": "answer",
+/**
+ * To what.
+ */
+ask: number,
+/**
+ * JSON.
+ */
+text: string, } | { "type": "unanswered",
+/**
+ * To what.
+ */
+ask: number,
+/**
+ * A sentence.
+ */
+message: string, } | { "type": "failed",
+/**
+ * What it said.
+ */
+message: string, };
+
+/**
  * A place where capture had to stop.
  */
 export type GraphBreak = {
@@ -1240,6 +1286,490 @@ source: string,
  * As Python writes it.
  */
 value: string, };
+
+/**
+ * A text that is no graph.
+ */
+export type LogArtifact = {
+/**
+ * As the log names it.
+ */
+name: string,
+/**
+ * The text.
+ */
+text: string, };
+
+/**
+ * A graph break.
+ */
+export type LogBreak = {
+/**
+ * The file.
+ */
+file: string,
+/**
+ * All that PyTorch says.
+ */
+text: string,
+/**
+ * Why, in PyTorch's words.
+ */
+reason: string,
+/**
+ * Where.
+ */
+span: Span | null, };
+
+/**
+ * The partitioner's decision here beside the logged one.
+ */
+export type LogComparison = {
+/**
+ * Whether forward and backward are the logged ones; nothing where they were not compared.
+ */
+same: boolean | null,
+/**
+ * The partitioner that was used here.
+ */
+partitioner?: string,
+/**
+ * What the log does not say and was assumed.
+ */
+assumed: Array<string>,
+/**
+ * Values that only the log's forward saves.
+ */
+only_logged: Array<string>,
+/**
+ * Values that only this partitioner saves.
+ */
+only_here: Array<string>,
+/**
+ * In what they differ; or why they were not compared.
+ */
+differences: Array<string>, };
+
+/**
+ * A compilation: what a run's report says of one, and what only a log says.
+ */
+export type LogCompilation = {
+/**
+ * `[0/1]`; nothing where the log does not say.
+ */
+compile_id: string | null,
+/**
+ * Which process of several.
+ */
+rank: number | null,
+/**
+ * The attempt of Dynamo.
+ */
+attempt: number,
+/**
+ * Lines of the saved values, with their files.
+ */
+saved_lines?: Array<LogLine>,
+/**
+ * The decision here beside the logged one.
+ */
+comparison?: LogComparison,
+/**
+ * Other graphs.
+ */
+stages?: Array<LogStage>,
+/**
+ * Prologue and epilogue as PyTorch wrote them.
+ */
+runtime_wrappers?: string,
+/**
+ * `torch._functorch.config`
+ */
+settings?: Record<string, unknown>,
+/**
+ * Other texts: kernels, provenance.
+ */
+artifacts?: Array<LogArtifact>,
+/**
+ * What could not be read.
+ */
+problems?: Array<string>,
+/**
+ * Counts from 0 in the order of compilation.
+ */
+id: number,
+/**
+ * The captured graph it comes from, where `torch.compile` made it.
+ */
+region: number | null,
+/**
+ * Joint or inference.
+ */
+kind: CompilationKind,
+/**
+ * The forward before it is differentiated: writes and views made functional. Of an inference, `inference` is that.
+ */
+functionalized?: GraphView | null,
+/**
+ * Forward and backward in one graph.
+ */
+joint?: GraphView | null,
+/**
+ * The forward alone, where nothing requires grad.
+ */
+inference?: GraphView | null,
+/**
+ * The partitioned forward.
+ */
+forward?: GraphView | null,
+/**
+ * The partitioned backward.
+ */
+backward?: GraphView | null,
+/**
+ * Mutation and aliasing.
+ */
+metadata?: Metadata | null,
+/**
+ * What the runtime does with the caller's inputs before the graph, as Python code on the list `args`.
+ */
+prologue: string,
+/**
+ * What the runtime does with what the graph returned: writes to mutated inputs, views made again; as Python code.
+ */
+epilogue: string,
+/**
+ * Whether its trace was discarded: a dynamic float had to be specialized (TensorifyScalarRestartAnalysis).
+ */
+abandoned?: boolean,
+/**
+ * Values saved between forward and backward, in the forward's order.
+ */
+saved?: Array<Saved> | null,
+/**
+ * What the partitioner decided.
+ */
+partition?: Partition | null,
+/**
+ * Calls of the traced graph: sequence number, target, name.
+ */
+seq_nr: Array<[number | null, string, string]>, };
+
+/**
+ * A compilation at first sight.
+ */
+export type LogCompilationHead = {
+/**
+ * `rank 1 [0/1]`, or its number.
+ */
+name: string,
+/**
+ * Which process of several.
+ */
+rank: number | null,
+/**
+ * The function.
+ */
+function: string | null,
+/**
+ * Joint or inference.
+ */
+kind: CompilationKind,
+/**
+ * The graph that Dynamo captured for it, as its place among `regions`.
+ */
+region: number | null,
+/**
+ * Its graphs, by name.
+ */
+stages: Array<string>, };
+
+/**
+ * A condition on symbols.
+ */
+export type LogCondition = {
+/**
+ * `Eq(s77, 2*s27)`
+ */
+condition: string,
+/**
+ * The line that made it.
+ */
+line: LogLine | null, };
+
+/**
+ * Two logs.
+ */
+export type LogDiff = {
+/**
+ * The version of this shape.
+ */
+format: number,
+/**
+ * Whether nothing differs.
+ */
+same: boolean,
+/**
+ * The versions of PyTorch.
+ */
+pytorch: [string | null, string | null],
+/**
+ * Pairs of compilations, in order.
+ */
+compilations: Array<PairDiff>, };
+
+/**
+ * A file as it was given.
+ */
+export type LogFile = {
+/**
+ * Its name, folders before it.
+ */
+name: string,
+/**
+ * What is in it.
+ */
+bytes: Uint8Array, };
+
+/**
+ * What Dynamo did of one attempt at a frame.
+ */
+export type LogFrame = {
+/**
+ * `[0/1]`
+ */
+compile_id: string | null,
+/**
+ * Which process of several.
+ */
+rank: number | null,
+/**
+ * The attempt.
+ */
+attempt: number,
+/**
+ * The function.
+ */
+function: string | null,
+/**
+ * Where it is.
+ */
+line: LogLine | null,
+/**
+ * Its graph.
+ */
+graph?: GraphView,
+/**
+ * Its guards.
+ */
+guards?: Array<Guard>,
+/**
+ * Guards that failed before, per entry of the cache.
+ */
+recompiles?: Array<Array<string>>,
+/**
+ * Where the graph had to end.
+ */
+breaks?: Array<LogBreak>,
+/**
+ * Symbols.
+ */
+symbols?: Array<LogSymbol>,
+/**
+ * Conditions on them.
+ */
+conditions?: Array<LogCondition>,
+/**
+ * Why it failed: kind and message.
+ */
+failure?: [string, string],
+/**
+ * How long it took.
+ */
+seconds: LogSeconds,
+/**
+ * PyTorch's counters of its caches.
+ */
+cache?: Array<[string, number]>,
+/**
+ * Other texts.
+ */
+artifacts?: Array<LogArtifact>,
+/**
+ * What could not be read.
+ */
+problems?: Array<string>, };
+
+/**
+ * A line of the program.
+ */
+export type LogLine = {
+/**
+ * The value that it computes; empty for a frame.
+ */
+name?: string,
+/**
+ * The file.
+ */
+file: string,
+/**
+ * The line.
+ */
+line: number,
+/**
+ * The function.
+ */
+function: string,
+/**
+ * The line's text.
+ */
+code: string, };
+
+/**
+ * A log at first sight: what is in it, and none of its graphs.
+ */
+export type LogOverview = {
+/**
+ * The version of PyTorch that wrote it, where it says so.
+ */
+pytorch: string | null,
+/**
+ * Which forms were met.
+ */
+forms: Array<string>,
+/**
+ * The files, those of archives included.
+ */
+files: Array<string>,
+/**
+ * Their bytes, together.
+ */
+bytes: number,
+/**
+ * What AOTAutograd traced, in the log's order.
+ */
+compilations: Array<LogCompilationHead>,
+/**
+ * What Dynamo traced, attempts that were discarded included: without graphs, guards and texts.
+ */
+frames: Array<LogFrame>,
+/**
+ * Per graph that Dynamo captured, its frame's place among `frames`.
+ */
+regions: Array<number>,
+/**
+ * Graphs of compiled autograd.
+ */
+compiled_autograd: Array<string>,
+/**
+ * Calls that a mode printed as they were made (`DebugMode`).
+ */
+printed_calls: string | null,
+/**
+ * What was not understood.
+ */
+unknown: Array<LogUnknown>, };
+
+/**
+ * A graph that Dynamo captured, with its frame.
+ */
+export type LogRegion = {
+/**
+ * The graph and its guards.
+ */
+region: CapturedGraph,
+/**
+ * What else the log says of the frame.
+ */
+frame: LogFrame, };
+
+/**
+ * Seconds that parts took.
+ */
+export type LogSeconds = {
+/**
+ * All of it.
+ */
+dynamo: number | null,
+/**
+ * AOTAutograd, with what it calls.
+ */
+aot_autograd: number | null,
+/**
+ * Inductor.
+ */
+inductor: number | null,
+/**
+ * The backward's compilation.
+ */
+backward: number | null, };
+
+/**
+ * Another graph of a compilation.
+ */
+export type LogStage = {
+/**
+ * As the log names it.
+ */
+name: string,
+/**
+ * `print_readable(include_stride=True, include_device=True)`.
+ */
+readable: string,
+/**
+ * Its nodes, in order.
+ */
+nodes: Array<NodeView>,
+/**
+ * Where it and its subgraphs stand in the text, each before its own.
+ */
+modules?: Array<ModuleView>, };
+
+/**
+ * A symbol.
+ */
+export type LogSymbol = {
+/**
+ * `s77`
+ */
+name: string,
+/**
+ * What it stood for.
+ */
+hint: number | null,
+/**
+ * Where it comes from.
+ */
+source: string,
+/**
+ * Its range.
+ */
+range: string,
+/**
+ * The line that made it.
+ */
+line: LogLine | null, };
+
+/**
+ * Something that was not understood, and how often it was met.
+ */
+export type LogUnknown = {
+/**
+ * What kind of thing.
+ */
+kind: string,
+/**
+ * How often.
+ */
+count: number,
+/**
+ * Where first: the file.
+ */
+file: string,
+/**
+ * Where first: the line.
+ */
+line: number, };
 
 /**
  * Live bytes through forward and backward.
@@ -1465,6 +1995,40 @@ mutates: boolean,
 seq_nr: number | null, };
 
 /**
+ * A compilation of an open log.
+ */
+export type OfLog = {
+/**
+ * The log.
+ */
+log: number,
+/**
+ * Its number.
+ */
+compilation: number, };
+
+/**
+ * A saved value that one has.
+ */
+export type OneValue = {
+/**
+ * Its name.
+ */
+name: string,
+/**
+ * Its bytes.
+ */
+bytes: number | null,
+/**
+ * Its type.
+ */
+type: string,
+/**
+ * Its line.
+ */
+line: LogLine | null, };
+
+/**
  * Per output: what it aliases (PyTorch's `OutputAliasInfo`).
  */
 export type OutputInfo = {
@@ -1492,6 +2056,63 @@ words: string,
  * The line that makes it.
  */
 span: Span | null, };
+
+/**
+ * What differs between two compilations.
+ */
+export type PairDiff = {
+/**
+ * What they are called; nothing for one that only the other log has.
+ */
+names: [string | null, string | null],
+/**
+ * Whether nothing differs.
+ */
+same: boolean,
+/**
+ * Bytes saved.
+ */
+saved_bytes: [number | null, number | null],
+/**
+ * Saved by the first alone.
+ */
+only_first: Array<OneValue>,
+/**
+ * Saved by the second alone.
+ */
+only_second: Array<OneValue>,
+/**
+ * Saved by both, of other types.
+ */
+changed: Array<ChangedValue>,
+/**
+ * Bytes at the peak.
+ */
+peak_bytes: [number | null, number | null],
+/**
+ * Operators whose count differs: how often in each.
+ */
+operators: Record<string, [number, number]>,
+/**
+ * The first row of the joint or inference graph that differs.
+ */
+first_row: [string, string] | null,
+/**
+ * Guards that failed before.
+ */
+recompiles: [Array<string>, Array<string>],
+/**
+ * Graph breaks.
+ */
+breaks: [Array<string>, Array<string>],
+/**
+ * Guards of one alone.
+ */
+guards: [Array<string>, Array<string>],
+/**
+ * Settings that differ.
+ */
+settings: Record<string, [string | null, string | null]>, };
 
 /**
  * A graph as it was run.
@@ -1645,6 +2266,19 @@ around: string | null,
  * How many steps.
  */
 radius: number | null, };
+
+/**
+ * An open log, or what one process wrote of it.
+ */
+export type RankOf = {
+/**
+ * The log.
+ */
+log: number,
+/**
+ * The process; all of them where it is absent.
+ */
+rank: number | null, };
 
 /**
  * How a [`Bundle`] is trained.
@@ -2127,6 +2761,83 @@ compilation: number,
  * The question.
  */
 question: Question, };
+
+/**
+ * To the worker that reads logs.
+ */
+export type ToReader = { "type": "open",
+/**
+ * What the answer bears.
+ */
+ask: number,
+/**
+ * What the log is called from now on.
+ */
+log: number,
+/**
+ * The files.
+ */
+files: Array<LogFile>, } | { "type": "close",
+/**
+ * Which.
+ */
+log: number, } | { "type": "compilation",
+/**
+ * What the answer bears.
+ */
+ask: number,
+/**
+ * Which.
+ */
+of: OfLog, } | { "type": "region",
+/**
+ * What the answer bears.
+ */
+ask: number,
+/**
+ * The log.
+ */
+log: number,
+/**
+ * Its place among the log's regions.
+ */
+region: number, } | { "type": "study",
+/**
+ * What the answer bears.
+ */
+ask: number,
+/**
+ * Which.
+ */
+of: OfLog,
+/**
+ * The question.
+ */
+question: Question, } | { "type": "compare",
+/**
+ * What the answer bears.
+ */
+ask: number,
+/**
+ * The first.
+ */
+first: OfLog,
+/**
+ * The second.
+ */
+second: OfLog, } | { "type": "diff",
+/**
+ * What the answer bears.
+ */
+ask: number,
+/**
+ * The first.
+ */
+first: RankOf,
+/**
+ * The second.
+ */
+second: RankOf, };
 
 /**
  * An event as it crosses: as JSON, where it holds no bytes. One string is handed on in a fraction of the time that its objects, made

@@ -6,6 +6,7 @@ import { STAGE_HELP, STAGE_TITLES, STAGES, type Stage, type Unit } from "../repo
 import { closeDialog } from "../state/dialogs";
 import { showPane } from "../state/layout";
 import { select } from "../state/selection";
+import { OpenButton } from "../ui/open-button";
 import { allUnits, selectedUnit, wantedStage, wantedUnit } from "../state/unit";
 
 const KEYS: readonly (readonly [string, string])[] = [
@@ -19,6 +20,14 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["Escape", "choose nothing; close what is open"],
 ];
 
+/** What can be opened, and how it is made. */
+const FORMS: readonly (readonly [string, string])[] = [
+  ["TORCH_TRACE=folder python train.py", "the trace that bug reports ask for: a file per rank; open all of them at once, or a .zip or .gz of them"],
+  ["tlparse", "its folder, with raw.jsonl or without"],
+  ['TORCH_LOGS="aot_graphs,aot_joint_graph" python train.py', "what it prints, from PyTorch 2.0 on; also as people paste it: quoted, with prefixes cut, in Markdown or HTML"],
+  ["TORCH_COMPILE_DEBUG=1 python train.py", "torch_compile_debug, and the files that run one graph or come from the minifier"],
+];
+
 export function Help(): JSX.Element {
   const unit = selectedUnit.value;
   return (
@@ -29,6 +38,24 @@ export function Help(): JSX.Element {
       </p>
       <h3>Your program, stage by stage</h3>
       {unit ? <Stages unit={unit} /> : <p class="muted">This script has compiled nothing yet. Give a function to torch.compile and call it: its stages are explained here.</p>}
+      <h3>Logs, traces and graphs of PyTorch</h3>
+      <p>
+        What PyTorch writes elsewhere, of models of any size on any number of machines, opens here: <OpenButton onOpen={closeDialog}>Open files…</OpenButton>, or drop them
+        anywhere on the page, or paste them into the script. Nothing is uploaded: they are read in this page, and kept in this browser until you close them.
+      </p>
+      <dl class="forms">
+        {FORMS.map(([command, what]) => (
+          <div key={command}>
+            <dt class="code">{command}</dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+      <p>
+        An opened log is shown where a run is: graphs as text, picture and table, saved values and what saves them, memory, guards, recompiles. Where the joint graph is
+        there, the partitioner here splits it under the log's settings, and its decision is compared with the logged one. <i>Compare</i> sets two compilations, logs or ranks
+        beside each other. The command line has the same: <code>aot-playground read</code>, <code>explain</code>, <code>diff</code>.
+      </p>
       <h3>Colours</h3>
       <ul class="plain">
         <li>

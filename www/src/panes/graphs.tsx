@@ -4,7 +4,8 @@ import { Tabs } from "../layout/tabs";
 import { keptOf } from "../report/counts";
 import { formatBytes, plural } from "../report/format";
 import { isTraced, STAGE_HELP, STAGE_TITLES, type Stage, type Unit } from "../report/stages";
-import { engine, graphsAreOld, shown } from "../state/session";
+import { unreadable } from "../state/logs";
+import { engine, graphsAreOld, graphsRun, shown } from "../state/session";
 import { allUnits, selectedStage, selectedUnit, stagesOfUnit, wantedStage, wantedUnit } from "../state/unit";
 import { GRAPH_VIEWS, graphView, type GraphViewKind, foldGraphs, wrapGraphs } from "../state/view";
 import { lazy } from "../ui/lazy";
@@ -22,7 +23,18 @@ const Table = lazy(() => import("./graph-table").then((module) => module.default
 export function GraphsPane(): JSX.Element {
   const unit = selectedUnit.value;
   const stage = selectedStage.value;
-  if (!unit || !stage) return <NoGraphs />;
+  if (!unit || !stage) {
+    return (
+      <div class="graphs">
+        {allUnits.value.length > 1 && (
+          <div class="graph-bar">
+            <Chooser />
+          </div>
+        )}
+        <NoGraphs />
+      </div>
+    );
+  }
   return (
     <div class="graphs">
       <div class="graph-bar">
@@ -84,6 +96,7 @@ function TextOptions(): JSX.Element {
 }
 
 function NoGraphs(): JSX.Element {
+  if (graphsRun.value?.log) return <p class="empty">{unreadable.value ?? (selectedUnit.value ? "Reading…" : "The log holds no graph that could be read. Its pane says what is in it.")}</p>;
   if (!shown.value) {
     return <p class="empty">{engine.value.state === "ready" ? "The graphs appear here." : "The graphs appear here once the interpreter has arrived."}</p>;
   }

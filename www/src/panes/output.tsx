@@ -5,12 +5,17 @@ import { useRef } from "preact/hooks";
 import { countsText } from "../report/counts";
 import { plural } from "../report/format";
 import { select } from "../state/selection";
-import { MOST_PRINTED, shown } from "../state/session";
+import { graphsRun, MOST_PRINTED, shown } from "../state/session";
+import { LogPane } from "./log";
 
 /** Graph breaks that are listed at most. */
 const MOST_BREAKS = 200;
 
 export function OutputPane(): JSX.Element {
+  return graphsRun.value?.log ? <LogPane /> : <Output />;
+}
+
+function Output(): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const atEnd = useRef(true);
   useSignalEffect(() => {
@@ -92,7 +97,7 @@ export function LineLink({ line }: { line: number }): JSX.Element {
 }
 
 export function OutputTools(): JSX.Element | null {
-  const report = shown.value?.report;
+  const report = (graphsRun.value?.log ? graphsRun : shown).value?.report;
   if (!report) return null;
   return <span class="tools muted">{countsText(report)}</span>;
 }

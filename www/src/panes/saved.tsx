@@ -5,10 +5,11 @@ import { keptOf } from "../report/counts";
 import { formatBytes, formatShape, plural } from "../report/format";
 import { tapeOf } from "../report/stages";
 import { select, selection } from "../state/selection";
-import { graphsAreOld } from "../state/session";
+import { graphsAreOld, graphsRun } from "../state/session";
 import { selectedUnit, whyNoTrace } from "../state/unit";
 import { Columns, number } from "../ui/columns";
 import { SourceName } from "../ui/source-name";
+import { Decided } from "./log";
 import { TapeInputs } from "./tape-inputs";
 
 export function SavedPane(): JSX.Element {
@@ -27,6 +28,7 @@ function SavedOfForward(): JSX.Element {
   const why = reasons(compilation);
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="Saved values">
+      {graphsRun.value?.log && <Decided />}
       {graphsAreOld.value && <p class="stale">From the run before: the script failed before it compiled anything.</p>}
       <table class="table sentences">
         <Columns titles={["Value", "Type", "Shape", number("Bytes"), number("Line"), why.size > 0 && "Why"]} />

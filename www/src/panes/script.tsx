@@ -6,9 +6,14 @@ import { showBreaks } from "../editor/breaks";
 import { reveal, showLinked, showRaised } from "../editor/marks";
 import { editor } from "../state/script";
 import { selection } from "../state/selection";
-import { shown } from "../state/session";
+import { graphsRun, shown } from "../state/session";
+import { LogSource } from "./log";
 
 export function ScriptPane(): JSX.Element {
+  return graphsRun.value?.log ? <LogSource /> : <Script />;
+}
+
+function Script(): JSX.Element {
   const host = useRef<HTMLDivElement>(null);
   useEffect(() => {
     host.current?.append(editor.dom);

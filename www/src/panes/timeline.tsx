@@ -5,8 +5,9 @@ import { compileIds } from "../report/stages";
 import { linesOf, type Moment, type Runs, type Why } from "../report/timeline";
 import { showPane } from "../state/layout";
 import { select } from "../state/selection";
-import { type Run, shown } from "../state/session";
+import { graphsRun, type Run, shown } from "../state/session";
 import { wantedStage, wantedUnit } from "../state/unit";
+import { LogTimeline } from "./log";
 
 /** Moments that are listed at most: the first and the last. */
 const MOST_MOMENTS = 400;
@@ -14,6 +15,10 @@ const MOST_MOMENTS = 400;
 const MOST_LINES = 12;
 
 export function TimelinePane(): JSX.Element {
+  return graphsRun.value?.log ? <LogTimeline /> : <Timeline />;
+}
+
+function Timeline(): JSX.Element {
   const run = shown.value;
   if (!run) return <p class="empty">What happens while the script runs appears here.</p>;
   const { moments } = run.timeline;

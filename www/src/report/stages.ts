@@ -54,6 +54,9 @@ export function compileIds(report: Report): ReadonlyMap<number, string> {
   return ids;
 }
 
+/** Graphs of a log are read when they are first shown. */
+const isRead = ({ graph }: CapturedGraph): boolean => graph.readable !== "";
+
 /** The units of a report: a captured region that was not compiled (yet) is one of its own. */
 export function units(report: Report): Unit[] {
   const result: Unit[] = [];
@@ -69,11 +72,12 @@ export function units(report: Report): Unit[] {
     tapes.add(tape.id);
     return { ...unit, stages: { tape: tape.graph, ...unit.stages }, tape };
   };
+  const regions = new Map(report.regions.map((region) => [region.id, region]));
   for (const compilation of report.compilations) {
-    const region = report.regions.find(({ id }) => id === compilation.region);
+    const region = compilation.region === null ? undefined : regions.get(compilation.region);
     if (region) compiled.add(region.id);
     const stages: Unit["stages"] = {};
-    if (region) stages.captured = region.graph;
+    if (region && isRead(region)) stages.captured = region.graph;
     for (const stage of ["functionalized", "joint", "forward", "backward", "inference"] as const) {
       const graph = compilation[stage];
       if (graph) stages[stage] = graph;
@@ -83,7 +87,8 @@ export function units(report: Report): Unit[] {
   }
   for (const region of report.regions) {
     if (!compiled.has(region.id)) {
-      result.push(withTape({ key: `r${region.id}`, title: titled(region, region.id), stages: { captured: region.graph }, compilation: undefined }, region));
+      const stages = isRead(region) ? { captured: region.graph } : {};
+      result.push(withTape({ key: `r${region.id}`, title: titled(region, region.id), stages, compilation: undefined }, region));
     }
   }
   // A compiler of the script's may do anything with a tape.

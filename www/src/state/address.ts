@@ -14,6 +14,8 @@ export interface Notice {
   restore?: Shared;
   /** Whether it says that the script is a link's: that holds until the visitor changes it. */
   ofLink?: boolean;
+  /** What else it offers. */
+  offers?: readonly { label: string; take(): void }[];
 }
 
 const STRANGERS = "This script came with the link: whoever made the link wrote it.";

@@ -1,7 +1,7 @@
 // Which dialog is open.
 import { signal } from "@preact/signals";
 
-export type DialogName = "gallery" | "help" | "export";
+export type DialogName = "gallery" | "help" | "export" | "compare";
 
 export const dialog = signal<DialogName | undefined>(undefined);
 

@@ -1,18 +1,65 @@
-// Python files that the visitor opens or drops on the page.
+// Files that the visitor opens, drops on the page or pastes: scripts, and logs of PyTorch.
 import { signal } from "@preact/signals";
+import { insertText } from "../editor/script";
+import { plural } from "../report/format";
+import { isPacked, looksLikeLog } from "../report/recognize";
+import type { LogOverview } from "../generated/report";
 import { forgetAddress, notice } from "./address";
+import type { KeptFile } from "./log-store";
+import { look, openLog, sentence } from "./logs";
 import { options } from "./options";
-import { adopt, program } from "./script";
+import { adopt, editor, onPaste, program } from "./script";
 import { loadScript } from "./storage";
 
 /** A file larger than this is no script. */
 const LARGEST = 1024 * 1024;
+/** Files of one log; a folder may hold anything. */
+const MOST_FILES = 20_000;
 
 /** Whether a file is held over the page. */
 export const dropping = signal(false);
 
+/** A file with the folders that it came in. */
+export interface Found {
+  name: string;
+  file: File;
+}
+
+/** Opens files: one script, or what PyTorch wrote. What was shown before is kept. */
+export async function openFiles(files: readonly Found[]): Promise<void> {
+  const [first] = files;
+  if (!first) return;
+  if (files.length === 1 && !(await isLog(first))) return openFile(first.file);
+  const folder = first.name.includes("/") ? first.name.split("/")[0] : undefined;
+  const name = files.length === 1 ? first.name : (folder ?? `${first.name} and ${files.length - 1} more`);
+  await openAsLog(
+    name,
+    files.slice(0, MOST_FILES).map(({ name, file }) => ({ name, blob: file })),
+  );
+}
+
+/** Whether a file is for the reader: what it is by its name, or by its first bytes. */
+async function isLog({ name, file }: Found): Promise<boolean> {
+  const start = new Uint8Array(await file.slice(0, LARGEST).arrayBuffer().catch(() => new ArrayBuffer(0)));
+  if (isPacked(start)) return true;
+  if (start.includes(0)) return false;
+  const text = new TextDecoder().decode(start);
+  if (looksLikeLog(text)) return true;
+  // Whatever is too large for a script, and says that it is no script.
+  return /\.(?:log|json|jsonl)$/.test(name) || (file.size > LARGEST && !name.endsWith(".py"));
+}
+
+async function openAsLog(name: string, files: readonly KeptFile[]): Promise<void> {
+  try {
+    await openLog(name, files);
+    notice.value = undefined;
+  } catch (error) {
+    notice.value = { tone: "error", lines: [`${sentence(error)}.`.replace(/\.\.$/, "."), "What was shown is as it was."] };
+  }
+}
+
 /** Opens a file as the visitor's own script; the one before is offered, and kept. */
-export async function openFile(file: File): Promise<void> {
+async function openFile(file: File): Promise<void> {
   const refuse = (why: string): void => {
     notice.value = { tone: "error", lines: [`${file.name} ${why}`, "Your script is as it was."] };
   };
@@ -32,7 +79,38 @@ export async function openFile(file: File): Promise<void> {
   notice.value = restore ? { tone: "info", lines: [`${file.name} is open.`], restore } : undefined;
 }
 
-/** Lets files be dropped anywhere on the page. */
+/** How many graphs there are to open. */
+export function graphsOf({ compilations, regions, compiled_autograd }: LogOverview): number {
+  return compilations.reduce((sum, { stages }) => sum + stages.length, 0) + regions.length + compiled_autograd.length;
+}
+
+/** Recognizes pasted logs: whether to open them is the visitor's to say, and the script stays as it is. */
+export function recognizePastes(): void {
+  onPaste((text) => {
+    if (!looksLikeLog(text)) return false;
+    const files = [{ name: "pasted text", blob: new Blob([text]) }];
+    const insert = (): void => {
+      notice.value = undefined;
+      insertText(editor, text);
+    };
+    look(files).then((overview) => {
+      const count = graphsOf(overview);
+      if (count === 0) return insert();
+      const name = `pasted at ${new Date().toLocaleTimeString()}`;
+      notice.value = {
+        tone: "info",
+        lines: ["What you pasted is a log of PyTorch, not a script. Your script is as it was."],
+        offers: [
+          { label: `Open ${plural(count, "graph")} of this log`, take: () => void openAsLog(name, files) },
+          { label: "Insert it as text", take: insert },
+        ],
+      };
+    }, insert);
+    return true;
+  });
+}
+
+/** Lets files and folders be dropped anywhere on the page. */
 export function acceptDrops(): void {
   const carries = (event: DragEvent): boolean => event.dataTransfer?.types.includes("Files") ?? false;
   let depth = 0;
@@ -47,13 +125,39 @@ export function acceptDrops(): void {
   window.addEventListener(
     "drop",
     (event) => {
-      if (!carries(event)) return;
+      if (!carries(event) || !event.dataTransfer) return;
       event.preventDefault();
       event.stopPropagation();
       over(-depth);
-      const file = event.dataTransfer?.files[0];
-      if (file) void openFile(file);
+      void found(event.dataTransfer).then(openFiles);
     },
     { capture: true },
   );
+}
+
+/** What was let go of; folders with all that is in them. */
+async function found(data: DataTransfer): Promise<Found[]> {
+  // The event's data is gone once anything is waited for.
+  const plain = [...data.files];
+  const entries = [...data.items].flatMap((item) => (item.kind === "file" ? (item.webkitGetAsEntry?.() ?? []) : []));
+  if (!entries.some((entry) => entry.isDirectory)) return plain.map((file) => ({ name: file.name, file }));
+  const all: Found[] = [];
+  for (const entry of entries) await walk(entry, all);
+  return all;
+}
+
+async function walk(entry: FileSystemEntry, into: Found[]): Promise<void> {
+  if (into.length >= MOST_FILES) return;
+  if (entry.isFile) {
+    const file = await new Promise<File | undefined>((resolve) => (entry as FileSystemFileEntry).file(resolve, () => resolve(undefined)));
+    if (file) into.push({ name: entry.fullPath.replace(/^\//, ""), file });
+    return;
+  }
+  const directory = (entry as FileSystemDirectoryEntry).createReader();
+  for (;;) {
+    // A folder is told in parts.
+    const part = await new Promise<FileSystemEntry[]>((resolve) => directory.readEntries(resolve, () => resolve([])));
+    if (part.length === 0) return;
+    for (const child of part) await walk(child, into);
+  }
 }

@@ -26,7 +26,9 @@ export function keepToCompare(partition: Partition): void {
   kept.value = { label, partition, program: graphsRun.value?.program ?? "" };
 }
 
-const answers = new WeakMap<Run, Map<string, Signal<Answer | undefined>>>();
+/** By run; a log is a new run with every graph that is read of it. */
+const answers = new WeakMap<object, Map<string, Signal<Answer | undefined>>>();
+const keyOf = (run: Run): object => run.log?.overview ?? run;
 
 export const compilation = computed(() => selectedUnit.value?.compilation);
 
@@ -41,8 +43,8 @@ export function answerTo(question: Question): Answer | undefined {
   const id = compilation.value?.id;
   if (!run || id === undefined) return undefined;
   if (graphsAreOld.value) return { answer: "failed", message: "These graphs are of the run before; what is asked here needs a run that compiles." };
-  const known = answers.get(run) ?? new Map<string, Signal<Answer | undefined>>();
-  answers.set(run, known);
+  const known = answers.get(keyOf(run)) ?? new Map<string, Signal<Answer | undefined>>();
+  answers.set(keyOf(run), known);
   const key = `${id} ${JSON.stringify(question)}`;
   let found = known.get(key);
   if (!found) {
@@ -50,8 +52,9 @@ export function answerTo(question: Question): Answer | undefined {
     found = answer;
     known.set(key, answer);
     const stop = effect(() => {
-      if (running.value || run.outcome.kind === "running") return;
-      void ask(id, question).then((given) => (answer.value = given));
+      // A log waits for nobody.
+      if (!run.log && (running.value || run.outcome.kind === "running")) return;
+      void (run.log?.ask ?? ask)(id, question).then((given) => (answer.value = given));
       queueMicrotask(() => stop());
     });
   }

@@ -24,6 +24,13 @@ let dirty = false;
 /** Whether the visitor changed anything in this tab. */
 let edited = false;
 
+/** Takes a pasted text that is no script, and says whether it did. */
+let takePaste: ((text: string) => boolean) | undefined;
+
+export function onPaste(take: (text: string) => boolean): void {
+  takePaste = take;
+}
+
 function touch(): void {
   untouched.value = false;
   dirty = true;
@@ -45,6 +52,7 @@ export const editor = createScriptEditor({
     keep();
     runScript();
   },
+  onPaste: (text) => takePaste?.(text) ?? false,
   onLines: (first, last) =>
     select({ from: "script", span: { line: first, column: 0, end_line: last, end_column: 0 }, names: [] }),
 });

@@ -5,7 +5,7 @@
 import { computed, signal } from "@preact/signals";
 import { Interpreter, type WorkerLike } from "../engine/interpreter";
 import type { ModuleSource, Progress } from "../engine/module";
-import type { Answer, Bundle, CapturedGraph, Event, LastCall, Question, Report, Trial, WhatIf } from "../generated/report";
+import type { Answer, Bundle, CapturedGraph, Event, LastCall, LogCompilation, LogOverview, LogRegion, Question, Report, Trial, WhatIf } from "../generated/report";
 import { emptyReport, fold } from "../report/fold";
 import { formatSeconds } from "../report/format";
 import { EMPTY, extend, type Timeline } from "../report/timeline";
@@ -36,6 +36,22 @@ export interface Run {
   elapsed: number;
   /** Milliseconds of them that the interpreter took; 0 where it did not come to an end. */
   took: number;
+  /** The log that it was read from: then no script ran here. */
+  log?: OfLogRun;
+}
+
+/** A log that is shown in the place of a run. Its graphs are read when they are first shown. */
+export interface OfLogRun {
+  id: number;
+  name: string;
+  overview: LogOverview;
+  /** What was read of it, by number. */
+  compilations: ReadonlyMap<number, LogCompilation>;
+  regions: ReadonlyMap<number, LogRegion>;
+  /** What its units are called, by their keys. */
+  titles: ReadonlyMap<string, string>;
+  /** Asks about a joint graph of it. */
+  ask(compilation: number, question: Question): Promise<Answer>;
 }
 
 export type Engine =
@@ -52,14 +68,18 @@ export const shown = signal<Run | undefined>(undefined);
 export const ended = signal(0);
 const lastWithGraphs = signal<Run | undefined>(undefined);
 
+/** The log that is shown in the place of the script's run. */
+export const logRun = signal<Run | undefined>(undefined);
+
 /** The run whose graphs are shown: the last one that had any, where the shown one ended in an exception before its first. */
 export const graphsRun = computed(() => {
+  if (logRun.value) return logRun.value;
   const run = shown.value;
   if (!run || hasGraphs(run) || (run.outcome.kind === "finished" && !run.report.exception)) return run;
   return lastWithGraphs.value ?? run;
 });
 /** Whether those graphs are of an earlier run. */
-export const graphsAreOld = computed(() => graphsRun.value !== shown.value && shown.value?.outcome.kind !== "running");
+export const graphsAreOld = computed(() => !logRun.value && graphsRun.value !== shown.value && shown.value?.outcome.kind !== "running");
 
 /** A run younger than this is not shown while it has not ended: the last one stays. */
 const PATIENCE_MS = 150;
@@ -123,6 +143,8 @@ function failEngine(message: string): void {
 
 /** Runs a script as soon as possible; one that still runs is ended. */
 export function requestRun(program: string, options: Options, origin: string): void {
+  // Whoever runs a script wants to see it.
+  logRun.value = undefined;
   // Known before a worker starts: it then starts without what would only help a later run.
   queued = { program, options, origin };
   if (active && interpreter?.busy) {

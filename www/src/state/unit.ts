@@ -9,7 +9,13 @@ import { graphsRun } from "./session";
 export const wantedUnit = signal<string | undefined>(undefined);
 export const wantedStage = signal<Stage>("joint");
 
-export const allUnits = computed(() => (graphsRun.value ? units(graphsRun.value.report) : []));
+export const allUnits = computed(() => {
+  const run = graphsRun.value;
+  if (!run) return [];
+  const titles = run.log?.titles;
+  const all = units(run.report);
+  return titles ? all.map((unit) => ({ ...unit, title: titles.get(unit.key) ?? unit.title })) : all;
+});
 /** The one that is wanted; else the first that was not given up. */
 export const selectedUnit = computed(
   () => allUnits.value.find(({ key }) => key === wantedUnit.value) ?? allUnits.value.find(({ compilation }) => !compilation?.abandoned) ?? allUnits.value[0],
@@ -26,6 +32,7 @@ export const selectedStage = computed(() => {
 export const whyNoTrace = computed(() => {
   const unit = selectedUnit.value;
   if (!unit || unit.compilation) return undefined;
+  if (graphsRun.value?.log) return `${unit.title}: the log has no graph of AOTAutograd of it.`;
   if (unit.tape && !unit.stages.captured) return "A compiler of the script's own has this graph: what it makes of it is not known here.";
   const graph = unit.title;
   return options.value.backend === "eager"

@@ -12,6 +12,7 @@ interface Content {
 const DIALOGS: Record<DialogName, Content> = {
   gallery: { title: "Examples and scripts", load: async () => (await import("../gallery/gallery")).Gallery },
   help: { title: "Help", load: async () => (await import("../help/help")).Help },
+  compare: { title: "Compare", load: async () => (await import("../compare/dialog")).CompareDialog },
   export: { title: "Export", load: async () => (await import("../exports/dialog")).ExportDialog },
 };
 

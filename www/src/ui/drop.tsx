@@ -5,7 +5,7 @@ import { dropping } from "../state/files";
 export function DropHint(): JSX.Element | null {
   return dropping.value ? (
     <div class="drop-hint" role="status">
-      Drop a Python file to open it
+      Drop a script, or logs and traces of PyTorch, to open them here: nothing is uploaded
     </div>
   ) : null;
 }

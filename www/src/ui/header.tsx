@@ -7,6 +7,7 @@ import { openDialog } from "../state/dialogs";
 import { BACKENDS, DEFAULTS, type Options, options } from "../state/options";
 import { runScript, setOption } from "../state/script";
 import { ended, engine, loadAgain, running, shown, stopRun } from "../state/session";
+import { OpenButton } from "./open-button";
 import { OptionsMenu } from "./options";
 import { ShareMenu } from "./share";
 
@@ -25,6 +26,7 @@ export function Header(): JSX.Element {
         <button type="button" class="button" onClick={() => openDialog("gallery")}>
           Examples
         </button>
+        <OpenButton title="Opens a script, or logs, traces and graphs that PyTorch wrote: in this page, nothing is uploaded">Open</OpenButton>
         <select
           class="select backend"
           aria-label="Backend of torch.compile"

@@ -50,6 +50,11 @@ export function NoticeBar(): JSX.Element {
       {now && (
         <div class={`notice ${now.tone}`}>
           <p>{now.lines.join(" ")}</p>
+          {now.offers?.map(({ label, take }) => (
+            <button key={label} type="button" class="button" onClick={take}>
+              {label}
+            </button>
+          ))}
           {now.restore && (
             <button type="button" class="button" onClick={() => now.restore && restore(now.restore)}>
               Back to my script

@@ -125,7 +125,7 @@ fn nobodys_logs_are_read_or_refused() {
                 report::write(&log, &mut out).unwrap();
                 serde_json::from_slice::<serde::de::IgnoredAny>(&out).unwrap();
                 explain::explain(&log);
-                diff::diff(&log, &log).words();
+                diff::words(&diff::diff(&log, &log));
             }
         };
         if let Err(panic) = catch_unwind(AssertUnwindSafe(read)) {

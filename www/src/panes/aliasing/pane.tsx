@@ -7,7 +7,8 @@ import { labels } from "../../report/labels";
 import type { Unit } from "../../report/stages";
 import { openExport } from "../../state/dialogs";
 import { select, selection } from "../../state/selection";
-import { graphsAreOld } from "../../state/session";
+import { ofSelected } from "../../state/logs";
+import { graphsAreOld, graphsRun } from "../../state/session";
 import { selectedUnit, wantedStage } from "../../state/unit";
 import { CodeView } from "../../ui/code-view";
 import { Columns, number } from "../../ui/columns";
@@ -25,8 +26,14 @@ export function AliasingView(): JSX.Element {
       {graphsAreOld.value && <p class="stale">From the run before: the script failed before it compiled anything.</p>}
       <Inputs unit={unit} inputs={compilation.metadata.input_info} />
       <Outputs outputs={compilation.metadata.output_info} />
-      <Runtime title="Before the graph" text={compilation.prologue} nothing="The runtime hands the inputs to the graph as they are." />
-      <Runtime title="After the graph" text={compilation.epilogue} nothing="The runtime returns the graph's outputs as they are." />
+      {graphsRun.value?.log ? (
+        <Runtime title="Around the graph, as logged" text={ofSelected()?.compilation?.runtime_wrappers ?? ""} nothing="The log does not say what the runtime does around the graph." />
+      ) : (
+        <>
+          <Runtime title="Before the graph" text={compilation.prologue} nothing="The runtime hands the inputs to the graph as they are." />
+          <Runtime title="After the graph" text={compilation.epilogue} nothing="The runtime returns the graph's outputs as they are." />
+        </>
+      )}
       <SequenceNumbers compilation={compilation} />
     </div>
   );

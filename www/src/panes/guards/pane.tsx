@@ -19,17 +19,20 @@ export function GuardsView(): JSX.Element {
   if (!report || (report.regions.length === 0 && report.breaks.length === 0)) {
     return <p class="empty">What torch.compile assumed of its inputs appears here: the guards of every graph, recompiles and graph breaks.</p>;
   }
+  const log = graphsRun.value?.log;
+  const regions = log ? report.regions.filter(({ id }) => log.regions.has(id)) : report.regions;
   return (
     <div class="scroll guards" tabIndex={0} role="region" aria-label="Guards">
       {graphsAreOld.value && <p class="stale">From the run before: the script failed before it compiled anything.</p>}
       <Limits limits={report.limits} />
       <Recompiles report={report} />
       <Breaks breaks={report.breaks} />
+      {log && <p class="note">Guards are those of the graphs that were shown. What another size would do is known of a run alone: a log has guards as text.</p>}
       <TryAnotherCall regions={report.regions} calls={report.calls} />
-      {report.regions.slice(0, MOST_ROWS).map((region) => (
+      {regions.slice(0, MOST_ROWS).map((region) => (
         <RegionGuards key={region.id} region={region} />
       ))}
-      {report.regions.length > MOST_ROWS && <p class="muted">And {report.regions.length - MOST_ROWS} more.</p>}
+      {regions.length > MOST_ROWS && <p class="muted">And {regions.length - MOST_ROWS} more.</p>}
     </div>
   );
 }

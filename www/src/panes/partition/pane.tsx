@@ -5,7 +5,8 @@ import { Tabs } from "../../layout/tabs";
 import { keptBy, keptText, recomputedBy } from "../../report/counts";
 import { looked, oneOf } from "../../state/looked";
 import { compilation, keepToCompare, partitionOf, variant } from "../../state/partition";
-import { graphsAreOld } from "../../state/session";
+import { graphsAreOld, graphsRun } from "../../state/session";
+import { Decided } from "../log";
 import { CompareView } from "./compare";
 import { DecisionsView } from "./decisions";
 import { NetworkView } from "./network";
@@ -31,6 +32,7 @@ export function PartitionView(): JSX.Element {
   return (
     <div class="partition">
       {graphsAreOld.value && <p class="stale">From the run before: the script failed before it compiled anything.</p>}
+      {graphsRun.value?.log && <Decided />}
       <SharedVariant />
       {message && <p class="note error">{message}</p>}
       {partition && <Summary partition={partition} />}

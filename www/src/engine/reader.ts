@@ -1,0 +1,117 @@
+// The page's side of what reads logs: its module is fetched and its worker started when the first log is opened.
+import type { Answer, LogCompilation, LogDiff, LogOverview, LogRegion, OfLog, PairDiff, Question, RankOf } from "../generated/report";
+import type { ModuleSource } from "./module";
+import type { FromReader, ToReader } from "./protocol";
+
+/** A file of a log: its name, with folders before it, and its bytes. */
+export interface LogBytes {
+  name: string;
+  bytes: Uint8Array<ArrayBuffer>;
+}
+
+interface Waiting {
+  resolve(text: string): void;
+  reject(error: Error): void;
+}
+
+export class Reader {
+  #worker: Promise<Worker> | undefined;
+  readonly #asked = new Map<number, Waiting>();
+  readonly #open = new Set<number>();
+  #ask = 0;
+
+  constructor(
+    private readonly source: ModuleSource,
+    private readonly createWorker: () => Worker,
+  ) {}
+
+  /** Whether a log is open: when the worker fails, none is any more. */
+  has(log: number): boolean {
+    return this.#open.has(log);
+  }
+
+  /** Opens files as one log. They are handed over: nobody else has their bytes from then on. */
+  async open(log: number, files: readonly LogBytes[]): Promise<LogOverview> {
+    const overview = await this.#question<LogOverview>(
+      (ask) => ({ type: "open", ask, log, files: [...files] }),
+      files.map(({ bytes }) => bytes.buffer),
+    );
+    this.#open.add(log);
+    return overview;
+  }
+
+  close(log: number): void {
+    if (!this.#open.delete(log)) return;
+    this.#worker?.then(
+      (worker) => worker.postMessage({ type: "close", log } satisfies ToReader),
+      () => {},
+    );
+  }
+
+  compilation(of: OfLog): Promise<LogCompilation> {
+    return this.#question((ask) => ({ type: "compilation", ask, of }));
+  }
+
+  region(log: number, region: number): Promise<LogRegion> {
+    return this.#question((ask) => ({ type: "region", ask, log, region }));
+  }
+
+  study(of: OfLog, question: Question): Promise<Answer> {
+    return this.#question((ask) => ({ type: "study", ask, of, question }));
+  }
+
+  compare(first: OfLog, second: OfLog): Promise<PairDiff> {
+    return this.#question((ask) => ({ type: "compare", ask, first, second }));
+  }
+
+  diff(first: RankOf, second: RankOf): Promise<LogDiff> {
+    return this.#question((ask) => ({ type: "diff", ask, first, second }));
+  }
+
+  async #question<T>(message: (ask: number) => ToReader, transfer: Transferable[] = []): Promise<T> {
+    this.#ask += 1;
+    const ask = this.#ask;
+    this.#worker ??= this.#start();
+    const worker = await this.#worker.catch((error: unknown) => {
+      this.#worker = undefined;
+      throw error;
+    });
+    const text = await new Promise<string>((resolve, reject) => {
+      this.#asked.set(ask, { resolve, reject });
+      worker.postMessage(message(ask), transfer);
+    });
+    return JSON.parse(text) as T;
+  }
+
+  async #start(): Promise<Worker> {
+    const module = await this.source.get();
+    const worker = this.createWorker();
+    worker.onmessage = ({ data }: MessageEvent<FromReader>) => this.#receive(data);
+    worker.onerror = (event) => this.#fail(event.message || "the worker could not be started");
+    worker.postMessage({ type: "init", module } satisfies ToReader);
+    return worker;
+  }
+
+  #receive(message: FromReader): void {
+    if (message.type === "ready") return;
+    if (message.type === "failed") return this.#fail(message.message);
+    const waiting = this.#asked.get(message.ask);
+    this.#asked.delete(message.ask);
+    if (message.type === "answer") waiting?.resolve(message.text);
+    else waiting?.reject(new Error(message.message));
+  }
+
+  /** The instance is of no more use: the next question starts another. */
+  #fail(message: string): void {
+    this.#worker?.then(
+      (worker) => worker.terminate(),
+      () => {},
+    );
+    this.#worker = undefined;
+    this.#open.clear();
+    const memory = /^(?:Runtime|Memory)Error: /.test(message);
+    const error = new Error(memory ? "there is not enough memory in this browser to read it" : `the reader failed: ${message}`);
+    for (const { reject } of this.#asked.values()) reject(error);
+    this.#asked.clear();
+  }
+}
