@@ -48,6 +48,10 @@ pub fn compilation(id: u32, region: Option<u32>, artifacts: &Artifacts) -> Compi
         out.saved = Some(saved_values(&split.forward, &split.saved));
         out.partition = Some(split.report.clone());
     }
+    if let (Some(study), Some(metadata)) = (&artifacts.study, &mut out.metadata) {
+        let of_function = |place: &usize| place.checked_sub(artifacts.metadata.num_tokens()).map(|at| at as u32);
+        metadata.static_inputs = study.static_inputs().iter().filter_map(of_function).collect();
+    }
     out
 }
 
@@ -113,6 +117,7 @@ fn metadata(graph: &Graph, meta: &ViewAndMutationMeta) -> Metadata {
             })
             .collect(),
         num_intermediate_bases: meta.num_intermediate_bases as u32,
+        static_inputs: Vec::new(),
     };
     if let (Some(name), Some(at)) = (state, meta.backward_state) {
         described.input_info.insert(at, backward_state(name));

@@ -10,7 +10,8 @@ use super::{from_js, scope};
 use crate::partition::Study;
 use crate::report::log::OfLog;
 use crate::report::protocol::{FromReader, ToReader};
-use crate::trace::{self, Given, Log, decision, diff, report};
+use crate::trace::runnable::runnable;
+use crate::trace::{self, Given, Log, decision, diff, report, share};
 
 thread_local! {
     static LOGS: RefCell<HashMap<u32, Log>> = RefCell::default();
@@ -45,11 +46,22 @@ pub fn handle(message: ToReader) -> Option<FromReader> {
             STUDY.with_borrow_mut(|study| study.take_if(|(of, _)| of.log == log));
             return None;
         }
-        ToReader::Compilation { ask, of } => (ask, in_log(of, |log, index| json(&report::compilation(log, index)))),
+        ToReader::Compilation { ask, of } => (ask, in_log(&of, |log, index| json(&report::compilation(log, index)))),
         ToReader::Region { ask, log, region } => (ask, with(log, |log| json(&report::region(log, region as usize).ok_or_else(nothing)?))),
+        ToReader::Pack { ask, log, name, cut } => (ask, with(log, |log| share::packed(log, &name, cut))),
+        ToReader::Runnable { ask, of } => {
+            let made = in_log(&of, |log, index| {
+                let compilation = &log.compilations[index];
+                runnable(log, compilation, index, &decision::graphs(log, compilation))
+            });
+            match made {
+                Ok(bundle) => return Some(FromReader::Runnable { ask, bundle }),
+                Err(message) => (ask, Err(message)),
+            }
+        }
         ToReader::Study { ask, of, question } => (ask, study(of, |study| json(&study.answer(&question)))),
         ToReader::Compare { ask, first, second } => {
-            let compared = in_log(first, |a, i| in_log(second, |b, j| json(&diff::diff_of_two((a, i), (b, j)))));
+            let compared = in_log(&first, |a, i| in_log(&second, |b, j| json(&diff::diff_of_two((a, i), (b, j)))));
             (ask, compared)
         }
         ToReader::Diff { ask, first, second } => {
@@ -83,15 +95,24 @@ fn with<T>(id: u32, ask: impl FnOnce(&Log) -> Result<T, String>) -> Result<T, St
     LOGS.with_borrow(|logs| ask(logs.get(&id).ok_or("the log is not open")?))
 }
 
-fn in_log<T>(of: OfLog, ask: impl FnOnce(&Log, usize) -> Result<T, String>) -> Result<T, String> {
+/// Asks about a compilation, at the sizes that are wanted.
+fn in_log<T>(of: &OfLog, ask: impl FnOnce(&Log, usize) -> Result<T, String>) -> Result<T, String> {
     let index = of.compilation as usize;
-    with(of.log, |log| if index < log.compilations.len() { ask(log, index) } else { Err(nothing()) })
+    with(of.log, |log| {
+        if index >= log.compilations.len() {
+            Err(nothing())
+        } else if of.sizes.is_empty() {
+            ask(log, index)
+        } else {
+            ask(&Log { sizes: of.sizes.clone(), ..log.clone() }, index)
+        }
+    })
 }
 
 fn study<T>(of: OfLog, ask: impl FnOnce(&Study) -> Result<T, String>) -> Result<T, String> {
     STUDY.with_borrow_mut(|known| {
         if known.as_ref().is_none_or(|(last, _)| *last != of) {
-            let made = in_log(of, |log, index| {
+            let made = in_log(&of, |log, index| {
                 let compilation = &log.compilations[index];
                 decision::decide(log, compilation, &decision::graphs(log, compilation)).map(decision::Decision::study)
             });

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use wasm_bindgen::prelude::*;
-use web_sys::{DedicatedWorkerGlobalScope, MessageEvent, Performance};
+use web_sys::{DedicatedWorkerGlobalScope, MessageEvent};
 
 use super::to_js;
 
@@ -66,9 +66,10 @@ pub(super) async fn turn() {
 }
 
 /// Milliseconds since the worker began.
+#[cfg(any(feature = "python", feature = "gpu"))]
 pub(super) fn now() -> f64 {
     let performance = js_sys::Reflect::get(&js_sys::global(), &"performance".into());
-    performance.map_or(0.0, |performance| performance.unchecked_into::<Performance>().now())
+    performance.map_or(0.0, |performance| performance.unchecked_into::<web_sys::Performance>().now())
 }
 
 /// Fetches bytes while everything waits, as a worker may and an import must.

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
-import { crc32 } from "node:zlib";
+import { crc32, gunzipSync } from "node:zlib";
 import { playground, settled, shows, stage, text, write } from "./lib/page.mjs";
 import { pane } from "./lib/views.mjs";
 
@@ -86,6 +86,51 @@ describe("what PyTorch wrote", () => {
     await choose(page, { name: "a.log", mimeType: "text/plain", buffer: Buffer.from("hello") });
     await shows(page.locator(".notice"), "a.log:1: this is no log, trace or graph that PyTorch writes; it begins with `hello`.");
     await shown(page, "<img src=x onerror=alert(1)>.log");
+  });
+
+  it("answers questions: other sizes, another partitioner, a run with random inputs", async () => {
+    const page = await pages.open();
+    await settled(page);
+    await choose(page, log("21_dynamic_true.trace.txt"));
+    await pane(page, "Saved");
+    await shows(page.locator("[data-pane=saved] [data-listed]"), "168 B");
+    await page.getByLabel("s77").fill("100");
+    await page.getByLabel("s77").press("Enter");
+    await shows(page.locator("[data-pane=saved] [data-listed]"), "5.5 KiB");
+    await pane(page, "Partition");
+    await page.getByLabel("Partition", { exact: true }).getByRole("combobox").selectOption("default");
+    await shows(page.locator("[data-pane=partition] .summary"), "default_partition");
+    await pane(page, "Run");
+    await page.getByLabel("Device").selectOption("cpu");
+    await page.getByRole("button", { name: "Draw random inputs" }).click();
+    await page.getByRole("button", { name: "Run forward and backward" }).click();
+    await shows(page.locator("[data-pane=run] .summary"), "Same as the CPU");
+  });
+
+  it("is shared without paths and source, by a link or a file", async () => {
+    const page = await pages.open();
+    await settled(page);
+    await choose(page, log("06_dropout_sdpa.trace.txt"));
+    await shown(page, "06_dropout_sdpa.trace.txt");
+    await page.getByRole("button", { name: "Share" }).click();
+    const share = page.getByRole("dialog", { name: "Share" });
+    await shows(share, "Paths and lines of source are left out");
+    const arrives = page.waitForEvent("download");
+    await share.getByRole("button", { name: /^Download .aotz \(/ }).click();
+    const file = { name: "shared.aotz", mimeType: "application/gzip", buffer: readFileSync(await (await arrives).path()) };
+    assert.equal(/.{0,80}(?:\/home\/user|F\.dropout\().*/.exec(gunzipSync(file.buffer).toString())?.[0], undefined);
+    await share.getByRole("button", { name: "Copy link", exact: true }).click();
+    await shows(share, "The link is on your clipboard.");
+    const link = await page.evaluate(() => navigator.clipboard.readText());
+    assert.match(link, /#v3\//);
+    await page.keyboard.press("Escape");
+    await choose(page, file);
+    await shown(page, "shared.aotz");
+    const other = await pages.open(link.slice(link.indexOf("#")));
+    await shown(other, "06_dropout_sdpa.trace.txt");
+    await shows(other.locator(".notice"), "This log came with the link");
+    await pane(other, "Saved");
+    await other.locator('.logged[data-same="true"]').waitFor();
   });
 
   it("is compared: ranks, and the script's own run", async () => {

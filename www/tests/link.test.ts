@@ -74,7 +74,7 @@ describe("links", () => {
 
   it.each([
     ["foreign", "#section-2", /not made by this page/],
-    ["newer", "#v7/abcd", /newer version.*v7.*up to v2/],
+    ["newer", "#v7/abcd", /newer version.*v7.*up to v3/],
     ["never made", "#v0/abcd", /never was/],
     ["mangled", "#v1/ab%20cd", /damaged.*characters/],
     ["empty", "#v1/", /damaged/],

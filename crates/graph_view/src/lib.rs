@@ -34,7 +34,7 @@ pub fn view(graph: &Graph) -> GraphView {
                 args,
                 kwargs,
                 text_line: printed.line_of_node[node.id.0 as usize],
-                dtype: tensor.map(|t| dtype(node).map_or_else(|| t.dtype.name().to_owned(), str::to_owned)),
+                dtype: tensor.map(|t| foreign_dtype(node).map_or_else(|| t.dtype.name().to_owned(), str::to_owned)),
                 shape: tensor.map(|t| texts(&t.geometry.sizes)),
                 stride: tensor.map(|t| texts(&t.geometry.strides)),
                 bytes: tensor.and_then(|t| t.bytes()),
@@ -54,7 +54,7 @@ pub fn view(graph: &Graph) -> GraphView {
 }
 
 /// A dtype that no tensor here has, by the short name that a log writes: `f8e4m3fn`.
-fn dtype(node: &Node) -> Option<&str> {
+pub fn foreign_dtype(node: &Node) -> Option<&str> {
     let written = node.meta.written_type.as_deref()?.trim_start_matches([':', ' ', '"']);
     let short = written.split('[').next().unwrap_or(written);
     // A class of tensors around it, or nothing that is unknown.
@@ -199,7 +199,7 @@ fn saved(name: &str, node: Option<&Node>) -> Saved {
     out.span = node.meta.source.as_ref().map(|s| s.span.clone());
     match &node.meta.value {
         Some(FakeValue::Tensor(spec)) => {
-            out.dtype = Some(dtype(node).map_or_else(|| spec.dtype.name().to_owned(), str::to_owned));
+            out.dtype = Some(foreign_dtype(node).map_or_else(|| spec.dtype.name().to_owned(), str::to_owned));
             out.shape = Some(texts(&spec.geometry.sizes));
             out.stride = Some(texts(&spec.geometry.strides));
             out.bytes = spec.bytes();

@@ -41,6 +41,11 @@ impl Study {
         Study { eager: Some(eager), ..self }
     }
 
+    /// Inputs that live as long as the model, by their places among the joint graph's.
+    pub fn static_inputs(&self) -> &[usize] {
+        &self.config.static_inputs
+    }
+
     /// Answers a question.
     pub fn answer(&self, question: &Question) -> Answer {
         let answer = match question {

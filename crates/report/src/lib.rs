@@ -335,6 +335,10 @@ pub struct Metadata {
     pub output_info: Vec<OutputInfo>,
     /// Intermediates returned only because an output is a view of them.
     pub num_intermediate_bases: u32,
+    /// Inputs that live as long as the model, by index.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    #[cfg_attr(test, ts(optional, as = "Option<Vec<u32>>"))]
+    pub static_inputs: Vec<u32>,
 }
 
 /// A value saved by the forward for the backward: a tensor, or a symbolic integer.

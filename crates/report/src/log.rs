@@ -87,13 +87,17 @@ pub struct GivenFile {
 }
 
 /// A compilation of an open log.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
 pub struct OfLog {
     /// The log.
     pub log: u32,
     /// Its number.
     pub compilation: u32,
+    /// What symbols are to stand for, in the place of what the log says.
+    #[serde(default)]
+    #[cfg_attr(test, ts(type = "Record<string, number>"))]
+    pub sizes: BTreeMap<String, i64>,
 }
 
 /// An open log, or what one process wrote of it.
@@ -219,6 +223,10 @@ pub struct CompilationRow {
     /// What a run's report has.
     #[serde(flatten)]
     pub compilation: Compilation,
+    /// Symbols that are inputs of its graphs, and what the log says that they stood for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(test, ts(optional, as = "Option<Vec<(String, Option<f64>)>>"))]
+    pub symbols: Vec<(String, Option<i64>)>,
     /// Lines of the saved values, with their files.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(test, ts(optional, as = "Option<Vec<Line>>"))]

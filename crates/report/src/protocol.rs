@@ -353,6 +353,24 @@ pub enum ToReader {
         /// The question.
         question: Question,
     },
+    /// The log as it is handed on, as JSON: without what nothing reads, and without paths and source where that is wanted.
+    Pack {
+        /// What the answer bears.
+        ask: u32,
+        /// Which.
+        log: u32,
+        /// What it is called.
+        name: String,
+        /// Whether paths and source are left out.
+        cut: bool,
+    },
+    /// The compilation with inputs that are drawn. Answered by [`Runnable`](FromReader::Runnable).
+    Runnable {
+        /// What the answer bears.
+        ask: u32,
+        /// Which.
+        of: OfLog,
+    },
     /// What differs between two compilations? Answered by a [`PairDiff`](crate::log::PairDiff).
     Compare {
         /// What the answer bears.
@@ -380,6 +398,13 @@ pub enum ToReader {
 pub enum FromReader {
     /// It takes questions.
     Ready,
+    /// What can be run.
+    Runnable {
+        /// To what.
+        ask: u32,
+        /// Graphs and inputs.
+        bundle: Bundle,
+    },
     /// An answer, as JSON.
     Answer {
         /// To what.

@@ -8,7 +8,7 @@ use super::events::{self, SKIPPED, Strings};
 use super::model::{Lead, Log, Text};
 
 /// Where the JSON of a record begins, if a line is one.
-fn envelope(line: &[u8]) -> Option<usize> {
+pub(crate) fn envelope(line: &[u8]) -> Option<usize> {
     let level = line.first().is_some_and(|b| b"VDIWEC".contains(b));
     if !level || line.len() < 8 || !line[1..5].iter().all(u8::is_ascii_digit) {
         return None;
@@ -25,7 +25,7 @@ pub(crate) fn is_trace(text: &str) -> bool {
 }
 
 /// The name that a record begins with: what it is, as PyTorch writes it.
-fn first_name(json: &str) -> &str {
+pub(crate) fn first_name(json: &str) -> &str {
     json.strip_prefix("{\"").and_then(|rest| rest.split('"').next()).unwrap_or_default()
 }
 

@@ -18,6 +18,8 @@ mod model;
 mod prefix;
 pub mod report;
 pub mod repr;
+pub mod runnable;
+pub mod share;
 pub mod summary;
 mod text;
 mod unpack;
@@ -191,7 +193,7 @@ impl Log {
     /// # Errors
     /// `ValueError`, naming the line and what was expected there.
     pub fn graph(&self, logged: &LoggedGraph, frame: Option<&Frame>) -> Result<Parsed> {
-        let hint = |name: &str| frame.and_then(|f| f.symbols.iter().rev().find(|s| s.name == name)).and_then(|s| s.hint);
+        let hint = |name: &str| self.sizes.get(name).copied().or_else(|| frame.and_then(|frame| frame.hint(name)));
         let mut parsed = graph::read(self.lines(&logged.text), &hint)?;
         if !logged.input_types.is_empty() {
             for (name, written) in &logged.input_types {

@@ -115,6 +115,7 @@ pub fn described(meta: &LoggedMetadata, graph: &Graph) -> Metadata {
         input_info: meta.inputs.iter().enumerate().map(named).collect(),
         output_info: meta.outputs.clone(),
         num_intermediate_bases: meta.num_intermediate_bases,
+        static_inputs: meta.static_inputs.iter().map(|at| *at as u32).collect(),
     }
 }
 

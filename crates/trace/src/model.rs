@@ -1,5 +1,6 @@
 //! What was found in a log, as places in its files: nothing is copied and no graph is read before it is asked for.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 
@@ -244,6 +245,13 @@ pub struct Frame {
     pub artifacts: Vec<Artifact>,
 }
 
+impl Frame {
+    /// What a symbol stood for.
+    pub fn hint(&self, name: &str) -> Option<i64> {
+        self.symbols.iter().rev().find(|symbol| symbol.name == name)?.hint
+    }
+}
+
 /// One joint or inference graph, and what belongs to it.
 #[derive(Clone, Debug, Default)]
 pub struct Compilation {
@@ -300,6 +308,8 @@ pub struct Log {
     pub forms: Vec<String>,
     /// What was not understood.
     pub unknown: Vec<Unknown>,
+    /// What symbols stand for, in the place of what the log says: graphs that are read from now on have these sizes.
+    pub sizes: BTreeMap<String, i64>,
 }
 
 impl Log {

@@ -5,7 +5,7 @@
 use super::decision::{self, Decision, Graphs};
 use super::metadata;
 use super::model::{Artifact, Compilation, Frame, Key, Log, LoggedGraph, Place, Stage, Text};
-use graph::{Graph, Node};
+use graph::{FakeValue, Graph, Node};
 use graph_view::{functionalized, saved_values, view};
 use report::log::{
     ArtifactRow, BreakRow, Comparison, CompilationHead, CompilationRow, ConditionRow, FrameRow, Line, Overview, RegionRow, Seconds,
@@ -207,6 +207,7 @@ fn row(log: &Log, logged: &Compilation, index: usize, graphs: &Graphs) -> Compil
         compile_id: compile_id(&logged.key),
         rank: logged.key.rank,
         attempt: logged.key.attempt,
+        symbols: traced.map(|graph| symbols(log, logged, graph)).unwrap_or_default(),
         saved_lines,
         comparison: None,
         stages: Vec::new(),
@@ -227,6 +228,16 @@ fn row(log: &Log, logged: &Compilation, index: usize, graphs: &Graphs) -> Compil
             ..report::Compilation::default()
         },
     }
+}
+
+/// Symbols that are inputs, and what the log says that they stood for.
+fn symbols(log: &Log, logged: &Compilation, graph: &Graph) -> Vec<(String, Option<i64>)> {
+    let is_name = |text: &str| text.starts_with(['s', 'u']) && text.len() > 1 && text[1..].bytes().all(|c| c.is_ascii_digit());
+    let inputs = graph
+        .placeholders()
+        .filter_map(|node| if let Some(FakeValue::Int(size)) = &node.meta.value { Some(size.to_string()) } else { None });
+    let frame = log.frame_of(logged);
+    inputs.filter(|text| is_name(text)).map(|name| (name.clone(), frame.and_then(|frame| frame.hint(&name)))).collect()
 }
 
 /// The number of a frame's graph among the graphs that Dynamo captured.

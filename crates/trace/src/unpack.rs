@@ -1,5 +1,6 @@
 //! Archives: zip and gzip, unpacked within bounds.
 
+use super::share;
 use std::io::Read;
 
 /// What archives may unpack to, together.
@@ -33,7 +34,10 @@ pub(crate) fn unpack(given: Vec<Given>) -> Result<Vec<Given>, String> {
             let name = file.name.strip_suffix(".gz").or_else(|| file.name.strip_suffix(".tgz")).unwrap_or(&file.name).to_owned();
             let bytes = bounded(flate2::read::MultiGzDecoder::new(file.bytes.as_slice()), &mut left, &file.name)?;
             refuse_nested(&file.name, &bytes)?;
-            out.push(Given { name, bytes });
+            match share::unpacked(&file.name, &bytes)? {
+                Some(files) => out.extend(files),
+                None => out.push(Given { name, bytes }),
+            }
         } else if is_zip(&file.bytes) {
             unzip(&file, &mut left, &mut out)?;
         } else {

@@ -27,13 +27,13 @@ pub fn reads_a_log() {
     aot_playground::prepare_reader();
     let overview = opened("a.log", LOG).unwrap();
     assert_eq!(overview["compilations"][0]["name"], "[0/0]");
-    let of = OfLog { log: 7, compilation: 0 };
-    let compilation = asked(ToReader::Compilation { ask: 2, of }).unwrap();
+    let of = OfLog { log: 7, ..OfLog::default() };
+    let compilation = asked(ToReader::Compilation { ask: 2, of: of.clone() }).unwrap();
     assert_eq!(compilation["comparison"]["same"], true);
     let question = Question::Partition { query: PartitionQuery { budget: Some(0.0), ..PartitionQuery::default() } };
-    let answer = asked(ToReader::Study { ask: 3, of, question }).unwrap();
+    let answer = asked(ToReader::Study { ask: 3, of: of.clone(), question }).unwrap();
     assert_eq!(answer["answer"], "partition");
-    assert_eq!(asked(ToReader::Compare { ask: 4, first: of, second: of }).unwrap()["same"], true);
+    assert_eq!(asked(ToReader::Compare { ask: 4, first: of.clone(), second: of.clone() }).unwrap()["same"], true);
     assert!(handle(ToReader::Close { log: 7 }).is_none());
     assert_eq!(asked(ToReader::Compilation { ask: 5, of }), Err("the log is not open".to_owned()));
 }

@@ -1,5 +1,5 @@
 // The page's side of what reads logs: its module is fetched and its worker started when the first log is opened.
-import type { Answer, LogCompilation, LogDiff, LogOverview, LogRegion, OfLog, PairDiff, Question, RankOf } from "../generated/report";
+import type { Answer, Bundle, LogCompilation, LogDiff, LogOverview, LogRegion, OfLog, PairDiff, Question, RankOf } from "../generated/report";
 import type { ModuleSource } from "./module";
 import type { FromReader, ToReader } from "./protocol";
 
@@ -10,7 +10,7 @@ export interface LogBytes {
 }
 
 interface Waiting {
-  resolve(text: string): void;
+  resolve(answer: unknown): void;
   reject(error: Error): void;
 }
 
@@ -60,6 +60,16 @@ export class Reader {
     return this.#question((ask) => ({ type: "study", ask, of, question }));
   }
 
+  /** The log as it is handed on. */
+  pack(log: number, name: string, cut: boolean): Promise<{ aotz: number; name: string; files: unknown }> {
+    return this.#question((ask) => ({ type: "pack", ask, log, name, cut }));
+  }
+
+  /** The compilation with inputs that are drawn. */
+  runnable(of: OfLog): Promise<Bundle> {
+    return this.#question((ask) => ({ type: "runnable", ask, of }));
+  }
+
   compare(first: OfLog, second: OfLog): Promise<PairDiff> {
     return this.#question((ask) => ({ type: "compare", ask, first, second }));
   }
@@ -76,11 +86,10 @@ export class Reader {
       this.#worker = undefined;
       throw error;
     });
-    const text = await new Promise<string>((resolve, reject) => {
-      this.#asked.set(ask, { resolve, reject });
+    return new Promise<T>((resolve, reject) => {
+      this.#asked.set(ask, { resolve: (answer) => resolve(answer as T), reject });
       worker.postMessage(message(ask), transfer);
     });
-    return JSON.parse(text) as T;
   }
 
   async #start(): Promise<Worker> {
@@ -97,7 +106,8 @@ export class Reader {
     if (message.type === "failed") return this.#fail(message.message);
     const waiting = this.#asked.get(message.ask);
     this.#asked.delete(message.ask);
-    if (message.type === "answer") waiting?.resolve(message.text);
+    if (message.type === "answer") waiting?.resolve(JSON.parse(message.text));
+    else if (message.type === "runnable") waiting?.resolve(message.bundle);
     else waiting?.reject(new Error(message.message));
   }
 

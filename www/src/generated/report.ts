@@ -1061,7 +1061,15 @@ message: string, };
 /**
  * From the worker that reads logs.
  */
-export type FromReader = { "type": "ready" } | { "type": "answer",
+export type FromReader = { "type": "ready" } | { "type": "runnable",
+/**
+ * To what.
+ */
+ask: number,
+/**
+ * Graphs and inputs.
+ */
+bundle: Bundle, } | { "type": "answer",
 /**
  * To what.
  */
@@ -1366,6 +1374,10 @@ rank: number | null,
  * The attempt of Dynamo.
  */
 attempt: number,
+/**
+ * Symbols that are inputs of its graphs, and what the log says that they stood for.
+ */
+symbols?: Array<[string, number | null]>,
 /**
  * Lines of the saved values, with their files.
  */
@@ -1861,7 +1873,11 @@ output_info: Array<OutputInfo>,
 /**
  * Intermediates returned only because an output is a view of them.
  */
-num_intermediate_bases: number, };
+num_intermediate_bases: number,
+/**
+ * Inputs that live as long as the model, by index.
+ */
+static_inputs?: Array<number>, };
 
 /**
  * A graph or subgraph as a module: its lines in the text, and what a Python file of its own needs beside them.
@@ -2005,7 +2021,11 @@ log: number,
 /**
  * Its number.
  */
-compilation: number, };
+compilation: number,
+/**
+ * What symbols are to stand for, in the place of what the log says.
+ */
+sizes: Record<string, number>, };
 
 /**
  * A saved value that one has.
@@ -2813,7 +2833,31 @@ of: OfLog,
 /**
  * The question.
  */
-question: Question, } | { "type": "compare",
+question: Question, } | { "type": "pack",
+/**
+ * What the answer bears.
+ */
+ask: number,
+/**
+ * Which.
+ */
+log: number,
+/**
+ * What it is called.
+ */
+name: string,
+/**
+ * Whether paths and source are left out.
+ */
+cut: boolean, } | { "type": "runnable",
+/**
+ * What the answer bears.
+ */
+ask: number,
+/**
+ * Which.
+ */
+of: OfLog, } | { "type": "compare",
 /**
  * What the answer bears.
  */

@@ -3,6 +3,7 @@ import { signal } from "@preact/signals";
 import { embedded } from "./embedded";
 import { decodeLink, encodeLink, type Link, type Shared } from "./link";
 import { DEFAULTS, options } from "./options";
+import { openLog, sentence } from "./logs";
 import { currentPlace, goTo } from "./place";
 import { adopt, newLink, open, openOwn, program, putAside, untouched } from "./script";
 import { addDraft, loadScript } from "./storage";
@@ -36,6 +37,7 @@ export async function openFromAddress(example: string): Promise<void> {
   }
   if (own) openOwn(own);
   else open({ program: example, options: { ...DEFAULTS } }, "example");
+  if (link.kind === "log") await openLinkedLog(link, address.value);
   if (link.kind === "broken") {
     notice.value = { tone: "error", lines: [link.reason, own ? "Your own script is as you left it." : "The example is shown."] };
   }
@@ -48,7 +50,26 @@ export async function followAddress(): Promise<void> {
   if (link.kind === "none") return;
   putAside();
   if (link.kind === "shared") openLink(link, loadScript());
+  else if (link.kind === "log") await openLinkedLog(link, address.value);
   else notice.value = { tone: "error", lines: [link.reason, "Your script is as it was."] };
+}
+
+/** Opens a log that came with a link. It is not kept: the link has it. */
+async function openLinkedLog({ name, packed }: Extract<Link, { kind: "log" }>, fragment: string): Promise<void> {
+  try {
+    await openLog(name, [{ name: `${name}.aotz`, blob: packed }], false);
+    // The visitor's own script, which stays, is not what the address stands for.
+    shareLog(fragment);
+    notice.value = { tone: "info", lines: ["This log came with the link: whoever made the link made it. Your script is as you left it."] };
+  } catch (error) {
+    notice.value = { tone: "error", lines: [`The log of this link can't be read: ${sentence(error)}.`, "Your script is as it was."] };
+  }
+}
+
+/** Writes the link of a log into the address, and gives it. */
+export function shareLog(fragment: string): string {
+  history.replaceState(null, "", fragment);
+  return location.href;
 }
 
 function openLink({ shared, place, notes }: Extract<Link, { kind: "shared" }>, own: Shared | undefined): void {

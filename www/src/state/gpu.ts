@@ -29,9 +29,10 @@ export const bundle = computed(() => {
 /** Why the selected compilation cannot be run: a sentence, where something is to be said. */
 export const whyNotRun = computed(() => {
   const unit = selectedUnit.value;
-  if (graphsRun.value?.log) return "A log has the graphs, but no values to run them with.";
+  if (graphsRun.value?.log && !bundle.value) return "A log has the graphs, but no values to run them with.";
   if (bundle.value) {
     if (bundle.value.backward || unit?.compilation?.kind === "inference") return undefined;
+    if (graphsRun.value?.log) return "The log has no backward of it.";
     return ranPart("backward") ? "The backward that ran had no values of its own to run it with again." : "The script has run no backward of it.";
   }
   if (unit && !unit.compilation) return whyNoTrace.value;

@@ -3,6 +3,7 @@
 //
 //     #v1/BASE64URL(DEFLATE(JSON))        JSON: {"p": program, "o": {option: value}}
 //     #v2/BASE64URL(DEFLATE(JSON))        the same, and {"v": view, "s": selection}
+//     #v3/BASE64URL(DEFLATE(JSON))        a log as .aotz files hold it, in the place of a program
 //
 // The version comes first so that links stay readable for ever: a later form gets a later number and its own reader.
 // `tests/links.ts` keeps links of every version.
@@ -40,6 +41,8 @@ export interface Place {
 export type Link =
   | { kind: "none" }
   | { kind: "shared"; shared: Shared; place: Place; notes: string[] }
+  /** A log: its name, and what an .aotz file of it holds. */
+  | { kind: "log"; name: string; packed: Blob }
   /** `reason` is a sentence for the visitor. */
   | { kind: "broken"; reason: string };
 
@@ -47,7 +50,9 @@ export type Link =
 const LARGEST = 4 * 1024 * 1024;
 /** More names than this are not taken from a link. */
 const MOST_NAMES = 200;
-const NEWEST = 2;
+/** Of links to scripts; those to logs have the next. */
+const SCRIPT = 2;
+const NEWEST = 3;
 
 /** The fragment for `shared`, looked at as `place` says, with its `#`. */
 export async function encodeLink(shared: Shared, place: Place = {}): Promise<string> {
@@ -60,7 +65,13 @@ export async function encodeLink(shared: Shared, place: Place = {}): Promise<str
     ...(selection === undefined ? {} : { s: selection }),
   });
   const packed = new Blob([json]).stream().pipeThrough(new CompressionStream("deflate-raw"));
-  return `#v${NEWEST}/${toBase64Url(await readAll(packed, Infinity))}`;
+  return `#v${SCRIPT}/${toBase64Url(await readAll(packed, Infinity))}`;
+}
+
+/** The fragment for a log, as the reader packs it. */
+export async function encodeLog(packed: string): Promise<string> {
+  const stream = new Blob([packed]).stream().pipeThrough(new CompressionStream("deflate-raw"));
+  return `#v${NEWEST}/${toBase64Url(await readAll(stream, Infinity))}`;
 }
 
 /** Reads a fragment, with or without its `#`. */
@@ -101,6 +112,13 @@ async function decode(body: string, version: number): Promise<Link> {
     content = JSON.parse(json);
   } catch {
     return damaged("its content cannot be read");
+  }
+  if (version === NEWEST) {
+    const { aotz, name } = (content ?? {}) as { aotz?: unknown; name?: unknown };
+    if (typeof aotz !== "number" || typeof name !== "string") return damaged("it holds no log");
+    // What opens files opens it: compressed, as they are.
+    const packed = await new Response(new Blob([json]).stream().pipeThrough(new CompressionStream("gzip"))).blob();
+    return { kind: "log", name, packed };
   }
   if (typeof content !== "object" || content === null || typeof (content as { p?: unknown }).p !== "string") {
     return damaged("it holds no program");

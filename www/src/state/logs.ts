@@ -1,9 +1,9 @@
 // Logs of PyTorch that the visitor opened: read by a worker, shown in the place of the script's run, kept by the browser until they are
 // closed. Nothing of them is sent anywhere.
-import { effect, signal, untracked } from "@preact/signals";
+import { computed, effect, signal, untracked } from "@preact/signals";
 import type { ModuleSource } from "../engine/module";
 import { Reader } from "../engine/reader";
-import type { Answer, LogCompilation, LogDiff, LogOverview, LogRegion, PairDiff, Question, Report } from "../generated/report";
+import type { Answer, LogCompilation, LogDiff, LogOverview, LogRegion, OfLog, PairDiff, Question, Report } from "../generated/report";
 import { emptyReport } from "../report/fold";
 import { EMPTY } from "../report/timeline";
 import { embedded } from "./embedded";
@@ -50,16 +50,17 @@ function size(files: readonly KeptFile[]): number {
  * Reads files as one log, and keeps and shows it.
  * @throws a sentence where they are no log
  */
-export async function openLog(name: string, files: readonly KeptFile[]): Promise<void> {
-  await addLog(name, files, show);
+export async function openLog(name: string, files: readonly KeptFile[], keeps = true): Promise<void> {
+  await addLog(name, files, show, keeps);
 }
 
 /** The same, but what is shown stays. */
-export async function addLog(name: string, files: readonly KeptFile[], then: (log: Log, overview: LogOverview) => void = () => {}): Promise<void> {
+export async function addLog(name: string, files: readonly KeptFile[], then: (log: Log, overview: LogOverview) => void = () => {}, keeps = true): Promise<void> {
   const log = { id: (last += 1), name, files, bytes: size(files), key: undefined };
   const overview = await overviewOf(log);
   logs.value = [...logs.value, log];
   then(log, overview);
+  if (!keeps || embedded) return;
   const key = await storeLog(name, files);
   if (logs.value.includes(log)) logs.value = logs.value.map((other) => (other === log ? { ...log, key } : other));
   // It was closed meanwhile.
@@ -119,8 +120,11 @@ export function closeLog(log: Log): void {
   if (log.key !== undefined) void deleteLog(log.key);
 }
 
-function put(run: Run): void {
+/** Shows a run of a log; `again`: more of what is shown. */
+function put(run: Run, again = false): void {
+  if (run.log) left.set(run.log.id, run);
   logRun.value = run;
+  if (again) return;
   wantedUnit.value = undefined;
   select(undefined);
 }
@@ -130,7 +134,7 @@ function show(log: Log, overview: LogOverview): void {
   const regions = overview.regions.map((at, index): [string, string] => [`r${index}`, frameName(overview, at)]);
   const ask = async (compilation: number, question: Question): Promise<Answer> => {
     try {
-      return await (await readerOf(log)).study({ log: log.id, compilation }, question);
+      return await (await readerOf(log)).study(ofLog(log.id, compilation), question);
     } catch (error) {
       return { answer: "failed", message: sentence(error) };
     }
@@ -146,8 +150,8 @@ export function frameName({ frames }: LogOverview, at: number): string {
   return [rank, frame?.compile_id, attempt, frame?.function].filter(Boolean).join(" ");
 }
 
-function runOf(log: OfLogRun): Run {
-  return { program: "", report: reportOf(log), printed: [], bundles: new Map(), timeline: EMPTY, outcome: { kind: "finished" }, elapsed: 0, took: 0, log };
+function runOf(log: OfLogRun, bundles: Run["bundles"] = new Map()): Run {
+  return { program: "", report: reportOf(log), printed: [], bundles, timeline: EMPTY, outcome: { kind: "finished" }, elapsed: 0, took: 0, log };
 }
 
 /** A log in the shape of a run's report: what is not read yet stands in it without graphs. */
@@ -167,6 +171,47 @@ function reportOf({ overview, compilations, regions }: OfLogRun): Report {
   };
 }
 
+/** Sizes that the visitor entered for symbols, by `log compilation`. */
+const entered = signal<ReadonlyMap<string, Readonly<Record<string, number>>>>(new Map());
+
+/** A compilation, at the sizes that the visitor entered. */
+function ofLog(log: number, compilation: number): OfLog {
+  return { log, compilation, sizes: { ...entered.peek().get(`${log} ${compilation}`) } };
+}
+
+/** Sizes that the visitor entered for the selected compilation. */
+export const enteredSizes = computed(() => entered.value.get(`${logRun.value?.log?.id} ${selectedUnit.value?.compilation?.id}`) ?? {});
+
+/** Takes a size for a symbol of the selected compilation, or what the log says of it: bytes, memory and the partition are then of these sizes. */
+export function enterSize(symbol: string, size: number | undefined): void {
+  const log = logRun.value?.log;
+  const compilation = selectedUnit.value?.compilation?.id;
+  if (!log || compilation === undefined) return;
+  const { [symbol]: _, ...others } = enteredSizes.value;
+  entered.value = new Map(entered.value).set(`${log.id} ${compilation}`, size === undefined ? others : { ...others, [symbol]: size });
+  void read(log, compilation, null, true);
+}
+
+/** Makes the selected compilation ready to be run: with inputs that are drawn. */
+export async function drawInputs(): Promise<void> {
+  const id = logRun.value?.log?.id;
+  const compilation = selectedUnit.value?.compilation?.id;
+  const log = logs.value.find((log) => log.id === id);
+  if (!log || compilation === undefined) return;
+  const bundle = await (await readerOf(log)).runnable(ofLog(log.id, compilation));
+  const run = logRun.value;
+  if (run?.log?.id === log.id) put({ ...run, bundles: new Map(run.bundles).set(compilation, bundle) }, true);
+}
+
+/** The log that is shown as it is handed on: without paths and source where they are cut. */
+export async function packed(cut: boolean): Promise<{ text: string; name: string }> {
+  const id = logRun.peek()?.log?.id;
+  const log = logs.peek().find((log) => log.id === id);
+  if (!log) throw new Error("it was closed");
+  const made = await (await readerOf(log)).pack(log.id, log.name, cut);
+  return { text: JSON.stringify(made), name: made.name };
+}
+
 /** What is being read, as `log compilation`. */
 const asked = new Set<string>();
 /** Why something could not be read. */
@@ -182,9 +227,10 @@ effect(() => {
   untracked(() => void read(log, compilation, region));
 });
 
-async function read(log: OfLogRun, compilation: number | undefined, region: number | null): Promise<void> {
-  const known = (compilation === undefined || log.compilations.has(compilation)) && (region === null || log.regions.has(region));
-  const name = `${log.id} ${compilation} ${region}`;
+async function read(log: OfLogRun, compilation: number | undefined, region: number | null, anew = false): Promise<void> {
+  const known = !anew && (compilation === undefined || log.compilations.has(compilation)) && (region === null || log.regions.has(region));
+  const at = compilation === undefined ? undefined : ofLog(log.id, compilation);
+  const name = JSON.stringify([at, region]);
   const of = logs.value.find(({ id }) => id === log.id);
   if (known || asked.has(name) || !of) return;
   asked.add(name);
@@ -192,16 +238,18 @@ async function read(log: OfLogRun, compilation: number | undefined, region: numb
   try {
     const from = await readerOf(of);
     const [readCompilation, readRegion] = await Promise.all([
-      compilation === undefined ? undefined : (log.compilations.get(compilation) ?? from.compilation({ log: log.id, compilation })),
+      compilation === undefined || !at ? undefined : ((anew ? undefined : log.compilations.get(compilation)) ?? from.compilation(at)),
       region === null ? undefined : (log.regions.get(region) ?? from.region(log.id, region)),
     ]);
     const now = logRun.value?.log;
     if (now?.id !== log.id) return;
+    // Meanwhile the visitor has entered other sizes.
+    if (at && JSON.stringify(at) !== JSON.stringify(ofLog(at.log, at.compilation))) return;
     const compilations = newest(now.compilations, compilation, readCompilation);
     const regions = newest(now.regions, region ?? undefined, readRegion);
-    const run = runOf({ ...now, compilations, regions });
-    left.set(log.id, run);
-    logRun.value = run;
+    const bundles = new Map(logRun.value?.bundles);
+    if (anew && compilation !== undefined) bundles.delete(compilation);
+    put(runOf({ ...now, compilations, regions }, bundles), true);
   } catch (error) {
     unreadable.value = sentence(error);
   } finally {
@@ -250,7 +298,7 @@ export async function compare(
     const { compilations, pytorch } = await from.diff({ log: one, rank: a.rank ?? null }, { log: other, rank: b.rank ?? null });
     return { pairs: compilations, versions: pytorch };
   }
-  const pair = await from.compare({ log: one, compilation: a.compilation ?? 0 }, { log: other, compilation: b.compilation ?? 0 });
+  const pair = await from.compare(ofLog(one, a.compilation ?? 0), ofLog(other, b.compilation ?? 0));
   return { pairs: [pair], versions: undefined };
 }
 

@@ -26,9 +26,9 @@ export function keepToCompare(partition: Partition): void {
   kept.value = { label, partition, program: graphsRun.value?.program ?? "" };
 }
 
-/** By run; a log is a new run with every graph that is read of it. */
+/** By run; of a log, which is a new run with every graph that is read of it, by what was read of the compilation. */
 const answers = new WeakMap<object, Map<string, Signal<Answer | undefined>>>();
-const keyOf = (run: Run): object => run.log?.overview ?? run;
+const keyOf = (run: Run, id: number): object => run.log?.compilations.get(id) ?? run.log?.overview ?? run;
 
 export const compilation = computed(() => selectedUnit.value?.compilation);
 
@@ -43,8 +43,8 @@ export function answerTo(question: Question): Answer | undefined {
   const id = compilation.value?.id;
   if (!run || id === undefined) return undefined;
   if (graphsAreOld.value) return { answer: "failed", message: "These graphs are of the run before; what is asked here needs a run that compiles." };
-  const known = answers.get(keyOf(run)) ?? new Map<string, Signal<Answer | undefined>>();
-  answers.set(keyOf(run), known);
+  const known = answers.get(keyOf(run, id)) ?? new Map<string, Signal<Answer | undefined>>();
+  answers.set(keyOf(run, id), known);
   const key = `${id} ${JSON.stringify(question)}`;
   let found = known.get(key);
   if (!found) {

@@ -8,6 +8,8 @@ mod folders;
 mod mutated;
 mod pasted;
 mod recorded;
+mod runnable;
+mod shared;
 
 use std::path::{Path, PathBuf};
 use trace::{Given, Log};

@@ -9,8 +9,10 @@ import { aliveAt, byLine } from "../../report/partition";
 import { looked, number as readNumber, oneOf } from "../../state/looked";
 import { answerTo, compilation, query } from "../../state/partition";
 import { select } from "../../state/selection";
+import { graphsRun } from "../../state/session";
 import { Columns, number } from "../../ui/columns";
 import { SourceName } from "../../ui/source-name";
+import { Decided } from "../log";
 import { Chart, type Series } from "./chart";
 import { Curve } from "./curve";
 import { whyNoTrace } from "../../state/unit";
@@ -56,6 +58,7 @@ const answers = computed(() => {
 
 export function MemoryView(): JSX.Element {
   const unit = compilation.value;
+  if (!unit?.partition && graphsRun.value?.log && unit?.kind === "joint") return <Decided />;
   if (!unit?.partition) return <p class="empty">{unit ? "There is no backward here to keep memory for." : (whyNoTrace.value ?? "Memory through forward and backward appears here.")}</p>;
   const { found, message } = answers.value;
   if (message) return <p class="note error">{message}</p>;
@@ -69,6 +72,7 @@ export function MemoryView(): JSX.Element {
   };
   return (
     <div class="scroll memory" tabIndex={0} role="region" aria-label="Memory">
+      {graphsRun.value?.log && <Decided />}
       <Chart series={found} chosen={series?.key} at={at} onChoose={choose} />
       <Totals found={found} onChoose={choose} />
       <label class="field run-controls">

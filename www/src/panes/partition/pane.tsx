@@ -24,6 +24,7 @@ const open = looked<View>("partitionView", "decisions", oneOf(VIEWS.map(({ key }
 
 export function PartitionView(): JSX.Element {
   const unit = compilation.value;
+  if (!unit?.partition && graphsRun.value?.log && unit?.kind === "joint") return <Decided />;
   if (!unit?.partition) {
     const nothing = unit ? "Nothing requires grad here: there is nothing to partition." : (whyNoTrace.value ?? "Why each value is saved or recomputed appears here.");
     return <p class="empty">{nothing}</p>;

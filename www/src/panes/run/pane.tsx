@@ -1,10 +1,13 @@
 // The run panel: run forward and backward or train, on WebGPU or the CPU, and look at what came of it.
 import type { ComponentChildren, JSX } from "preact";
+import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { Tabs } from "../../layout/tabs";
 import { formatBytes, formatDifference, formatSeconds, plural } from "../../report/format";
-import { attempt, bundle, cancelOnDevice, device, lookForGpu, runOnDevice, wantedDevice, webgpu, whyNotRun } from "../../state/gpu";
+import { attempt, bundle, cancelOnDevice, device, lookForGpu, messageOf, runOnDevice, wantedDevice, webgpu, whyNotRun } from "../../state/gpu";
+import { drawInputs } from "../../state/logs";
 import { looked, oneOf } from "../../state/looked";
+import { graphsRun } from "../../state/session";
 import { descending } from "../../state/training";
 import { DeviceView } from "./device";
 import { KernelsView } from "./kernels";
@@ -72,11 +75,29 @@ function Controls(): JSX.Element {
           <option value="cpu">CPU</option>
         </select>
       </label>
+      {graphsRun.value?.log && !what && <DrawButton />}
       <span class="muted">
         {busy && now.progress && `Loading the GPU module: ${formatBytes(now.progress.loaded)} of ${formatBytes(now.progress.total)}`}
         {!busy && whyNotRun.value}
       </span>
     </div>
+  );
+}
+
+/** Draws inputs for a compilation of a log. */
+function DrawButton(): JSX.Element {
+  const message = useSignal("");
+  const draw = (): void => {
+    message.value = "";
+    drawInputs().catch((error: unknown) => (message.value = messageOf(error)));
+  };
+  return (
+    <>
+      <button type="button" class="button" onClick={draw}>
+        Draw random inputs
+      </button>
+      {message.value && <span class="error">It can't be run: {message.value}.</span>}
+    </>
   );
 }
 
@@ -108,8 +129,10 @@ function OfRun({ show }: { show: Exclude<View, "training"> }): JSX.Element {
     content = (
       <>
         <p class="empty">
-          Runs the compiled graphs once more, {bundle.value.drawn.length > 0 ? "with inputs like those" : "with the inputs"} that the script gave them, as
-          kernels on the GPU. Every value is compared with what the CPU {bundle.value.recomputes ? "computes" : "computed"}.
+          {graphsRun.value?.log
+            ? "Runs the logged graphs with random inputs of their shapes, as kernels on the GPU."
+            : `Runs the compiled graphs once more, ${bundle.value.drawn.length > 0 ? "with inputs like those" : "with the inputs"} that the script gave them, as kernels on the GPU.`}{" "}
+           Every value is compared with what the CPU {bundle.value.recomputes ? "computes" : "computed"}.
         </p>
         <Drawn bundle={bundle.value} />
       </>
@@ -124,6 +147,14 @@ const KEPT = 32 * 2 ** 20;
 /** What is not the script's own in a run: inputs that are too large to be kept. */
 export function Drawn({ bundle: { drawn, bytes, recomputes } }: { bundle: Bundle }): JSX.Element | null {
   if (!recomputes) return null;
+  if (graphsRun.value?.log) {
+    return (
+      <p class="note" data-drawn={drawn.length}>
+        {plural(drawn.length, "input")} ({formatBytes(bytes)} with all others): floats are drawn from the standard normal distribution, integers and truth values are 0.
+        Devices of the log are the one that runs it here.
+      </p>
+    );
+  }
   const of = drawn.reduce((sum, input) => sum + input.bytes, 0);
   return (
     <p class="note" data-drawn={drawn.length}>
