@@ -12,6 +12,7 @@ pub mod describe;
 #[cfg(feature = "python")]
 pub mod dynamo;
 pub mod export;
+pub mod logs;
 #[cfg(feature = "python")]
 pub mod python;
 #[cfg(target_arch = "wasm32")]
@@ -23,13 +24,6 @@ pub use dispatch::{aten, t};
 pub use operators as ops;
 pub use report::bundle;
 pub use {autograd, decompositions, dispatch, graph, graph_view, partition, report, shape, tensor, trace, transforms};
-
-/// Makes ready for logs: what the partitioner knows of operators, and Inductor's passes, which fold constants. Needed once.
-pub fn prepare_reader() {
-    ops::install();
-    backend::cpu::install();
-    trace::decision::install_joint_passes(|graph, replayed| aot::passes::Passes::default().apply(graph, replayed));
-}
 
 /// Places in the visitor's script.
 pub mod span {

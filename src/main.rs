@@ -20,7 +20,7 @@ static ALLOCATOR: Counted<mimalloc::MiMalloc> = Counted(mimalloc::MiMalloc);
 
 const HELP: &str = r#"Runs a PyTorch script and shows what AOTAutograd makes of it.
 
-Usage: aot-playground run SCRIPT.py [--backend NAME] [--check] [--emit WHAT] [LIMITS]
+Usage: aot-playground run SCRIPT.py [--backend NAME] [--check] [--emit WHAT] [--trace FOLDER] [LIMITS]
        aot-playground operators [--markdown | --json]
        aot-playground ask SCRIPT.py QUESTION [--compilation N] [--backend NAME] [LIMITS]
        aot-playground read FILE... [--json]
@@ -40,6 +40,8 @@ Usage: aot-playground run SCRIPT.py [--backend NAME] [--check] [--emit WHAT] [LI
   --json                the same as --emit json
   --graph STAGE         which graph: captured, functionalized, joint, forward (the default),
                         backward or inference
+  --trace FOLDER        write what was compiled into a file of this folder, as TORCH_TRACE=FOLDER has PyTorch
+                        write it
   --time-limit SECONDS  end the script after so long
   --memory-limit MB     how much memory (of 1024 * 1024 bytes) the script may use at a time: an allocation
                         beyond it is a RuntimeError
@@ -73,7 +75,7 @@ enum Command {
     Help,
     Version,
     Operators { json: bool },
-    Run { script: OsString, options: RunOptions, emit: Option<Emit> },
+    Run { script: OsString, options: RunOptions, emit: Option<Emit>, trace: Option<OsString> },
     Ask { script: OsString, options: RunOptions, compilation: u32, question: Question },
     Logs(Logs),
 }
@@ -105,7 +107,7 @@ fn main() -> ExitCode {
         Ok(Command::Version) => print(&format!("aot-playground {} (PyTorch {PYTORCH_VERSION})\n", env!("CARGO_PKG_VERSION"))),
         Ok(Command::Operators { json: false }) => print(&catalogue::markdown()),
         Ok(Command::Operators { json: true }) => catalogue::json().map_err(|e| e.to_string()).and_then(|text| print(&text)),
-        Ok(Command::Run { script, options, emit }) => run(&script, &options, emit.as_ref()),
+        Ok(Command::Run { script, options, emit, trace }) => run(&script, &options, emit.as_ref(), trace.as_ref()),
         Ok(Command::Ask { script, options, compilation, question }) => ask(&script, &options, compilation, &question),
         Ok(Command::Logs(asked)) => logs(&asked),
         Err(error) => Err(format!("{error}\nTry 'aot-playground --help'.")),
@@ -128,6 +130,7 @@ fn parse(mut parser: lexopt::Parser) -> Result<Command, lexopt::Error> {
     let mut stage = None;
     let mut question = None;
     let mut compilation = None;
+    let mut trace = None;
     let mut more = Vec::new();
     while let Some(argument) = parser.next()? {
         match argument {
@@ -151,6 +154,7 @@ fn parse(mut parser: lexopt::Parser) -> Result<Command, lexopt::Error> {
                 }
                 stage = Some(name);
             }
+            Long("trace") => trace = Some(parser.value()?),
             Long("compilation") => compilation = Some(parser.value()?.parse()?),
             Long("time-limit") => {
                 let text = parser.value()?.string()?;
@@ -185,7 +189,7 @@ fn parse(mut parser: lexopt::Parser) -> Result<Command, lexopt::Error> {
         (Some(verb), None) if verb == "operators" => Ok(Command::Operators { json: emit.is_some() }),
         (Some(verb), Some(script)) if verb == "run" => {
             let emit = what_to_emit(emit.as_deref(), stage, compilation)?;
-            Ok(Command::Run { script, options, emit })
+            Ok(Command::Run { script, options, emit, trace })
         }
         (Some(verb), Some(script)) if verb == "ask" => {
             let question = question.ok_or("no question given")?;
@@ -241,7 +245,7 @@ fn opened(paths: &[&OsString]) -> Result<trace::Log, String> {
 
 /// Reads logs and says what is in them.
 fn logs(asked: &Logs) -> Result<u8, String> {
-    aot_playground::prepare_reader();
+    aot_playground::logs::prepare();
     let unreadable = |message: String| {
         eprintln!("aot-playground: {message}");
         Ok(UNREADABLE)
@@ -287,10 +291,11 @@ fn what_to_emit(what: Option<&str>, stage: Option<String>, compilation: Option<u
     }
 }
 
-fn run(script: &OsString, options: &RunOptions, emit: Option<&Emit>) -> Result<u8, String> {
+fn run(script: &OsString, options: &RunOptions, emit: Option<&Emit>, trace: Option<&OsString>) -> Result<u8, String> {
     let (program, filename) = source(script)?;
-    let mut known = (emit.is_some() || options.check).then(|| Known { shows_output: emit.is_none(), ..Known::default() });
-    let status = supervised(program, filename, options.clone(), |event| take(&mut known, event), |_, status| status);
+    let wants_report = emit.is_some() || options.check || trace.is_some();
+    let mut known = wants_report.then(|| Known { shows_output: emit.is_none(), ..Known::default() });
+    let status = supervised(program, filename.clone(), options.clone(), |event| take(&mut known, event), |_, status| status);
     // Without one, a limit was passed.
     let status = status.map_err(|error| error.to_string())?.unwrap_or(1);
     let mut differs = false;
@@ -298,10 +303,22 @@ fn run(script: &OsString, options: &RunOptions, emit: Option<&Emit>) -> Result<u
         if let Some(emit) = emit {
             print(&emitted(emit, &known)?)?;
         }
+        if let Some(folder) = trace {
+            write_trace(folder, &filename, &known.report)?;
+        }
         differs = known.report.checks.iter().any(|check| !check.differences.is_empty());
         drop(std::io::stderr().write_all(checks(&known.report).as_bytes()));
     }
     Ok(if differs && status == 0 { 1 } else { u8::try_from(status).unwrap_or(1) })
+}
+
+/// Writes what was compiled as PyTorch's log of it.
+fn write_trace(folder: &OsString, script: &str, report: &Report) -> Result<(), String> {
+    let folder = std::path::Path::new(folder);
+    let stem = std::path::Path::new(script).file_stem().map_or_else(|| "script".into(), std::ffi::OsStr::to_string_lossy);
+    let path = folder.join(format!("dedicated_log_torch_trace_{}.log", stem.trim_matches(['<', '>'])));
+    let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, trace::write::write(report, script)));
+    written.map_err(|error| format!("can't write '{}': {error}", path.display()))
 }
 
 /// What became known of a run.

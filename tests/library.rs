@@ -56,6 +56,8 @@ mod settings;
 mod steps;
 #[path = "library/tooling.rs"]
 mod tooling;
+#[path = "library/traces.rs"]
+mod traces;
 #[path = "library/training.rs"]
 mod training;
 #[path = "library/what_if.rs"]

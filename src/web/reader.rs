@@ -11,7 +11,7 @@ use crate::partition::Study;
 use crate::report::log::OfLog;
 use crate::report::protocol::{FromReader, ToReader};
 use crate::trace::runnable::runnable;
-use crate::trace::{self, Given, Log, decision, diff, report, share};
+use crate::trace::{self, Given, Log, decision, diff, report, share, write};
 
 thread_local! {
     static LOGS: RefCell<HashMap<u32, Log>> = RefCell::default();
@@ -25,7 +25,7 @@ thread_local! {
 /// Outside of a worker.
 #[wasm_bindgen]
 pub fn serve_reader(waiting: Vec<JsValue>) -> Result<(), JsValue> {
-    crate::prepare_reader();
+    crate::logs::prepare();
     scope::post(&FromReader::Ready);
     scope::serve(waiting, |message| match from_js(message) {
         Ok(message) => {
@@ -48,6 +48,7 @@ pub fn handle(message: ToReader) -> Option<FromReader> {
         }
         ToReader::Compilation { ask, of } => (ask, in_log(&of, |log, index| json(&report::compilation(log, index)))),
         ToReader::Region { ask, log, region } => (ask, with(log, |log| json(&report::region(log, region as usize).ok_or_else(nothing)?))),
+        ToReader::Write { ask, report } => (ask, json(&write::write(&report, "script.py"))),
         ToReader::Pack { ask, log, name, cut } => (ask, with(log, |log| share::packed(log, &name, cut))),
         ToReader::Runnable { ask, of } => {
             let made = in_log(&of, |log, index| {

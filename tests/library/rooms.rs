@@ -26,7 +26,7 @@ const ROWS: &[&[&str]] = &[
     &["export"],
     // Crates, too; what is compiled knows no backend.
     &["backend", "aot"],
-    &["describe", "catalogue"],
+    &["describe", "catalogue", "logs"],
     &["dynamo"],
     &["python"],
     &["web"],

@@ -3,7 +3,7 @@
     logs.py FOLDER                 runs the programs below under TORCH_TRACE and TORCH_LOGS, and writes their logs to FOLDER
     logs.py FOLDER --shorten FILE ...   shortens logs that another version of PyTorch wrote (folders named after it hold them)
 
-FOLDER holds the programs that are no cases (failing.py, two_ranks.py). What no test reads is left out: timing events, descriptions of tensors, PyTorch's own frames in stacks, most counters.
+FOLDER holds the programs that are no cases (described.py, failing.py, two_ranks.py). What no test reads is left out: timing events, descriptions of tensors, PyTorch's own frames in stacks, most counters.
 """
 
 import glob
@@ -120,7 +120,7 @@ def main():
             (out / f"{name}.trace.txt").write_text(shorten_trace(trace))
             if name in AS_TEXT:
                 (out / f"{name}.torch_logs.txt").write_text(shorten_text(clean(run({"TORCH_LOGS": LOGS}).stderr, folder)))
-    for name, launcher in (("failing", []), ("two_ranks", ["-m", "torch.distributed.run", "--nproc_per_node", "2"])):
+    for name, launcher in (("described", []), ("failing", []), ("two_ranks", ["-m", "torch.distributed.run", "--nproc_per_node", "2"])):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, name + ".py")
             path.write_text((out / path.name).read_text())

@@ -1,6 +1,6 @@
 // @vitest-environment node
 import { describe, expect, it } from "vitest";
-import { decodeLink, encodeLink } from "../src/state/link";
+import { decodeLink, encodeLink, encodeLog } from "../src/state/link";
 import { DEFAULTS } from "../src/state/options";
 import { KEPT } from "./links";
 
@@ -83,6 +83,15 @@ describe("links", () => {
     const link = await decodeLink(fragment);
     expect(link.kind).toBe("broken");
     expect(link.kind === "broken" && link.reason).toMatch(reason);
+  });
+
+  it.each(["made now", "#v3/q1ZKzC-pUrIy1FHKS8xNVbJSStTLyU9X0lFKy8xJLVayiq5GlyhJrSgBcsOUamNrAQ"])("to a log give the log: %s", async (fragment) => {
+    const log = '{"aotz":1,"name":"a.log","files":[{"name":"a.log","text":"V"}]}';
+    const link = await decodeLink(fragment === "made now" ? await encodeLog(log) : fragment);
+    if (link.kind !== "log") throw new Error(link.kind);
+    expect(link.name).toBe("a.log");
+    expect(await new Response(link.packed.stream().pipeThrough(new DecompressionStream("gzip"))).text()).toBe(log);
+    for (const other of ["[]", "null", '{"aotz":1}', '{"p":"x"}']) expect((await decodeLink(`#v3/${await pack(other)}`)).kind).toBe("broken");
   });
 
   it("cut at any point never throw and never give another program", async () => {

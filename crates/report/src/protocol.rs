@@ -353,6 +353,13 @@ pub enum ToReader {
         /// The question.
         question: Question,
     },
+    /// A run's report as a `TORCH_TRACE` log. Answered by its text.
+    Write {
+        /// What the answer bears.
+        ask: u32,
+        /// The report.
+        report: Report,
+    },
     /// The log as it is handed on, as JSON: without what nothing reads, and without paths and source where that is wanted.
     Pack {
         /// What the answer bears.

@@ -23,6 +23,7 @@ pub mod share;
 pub mod summary;
 mod text;
 mod unpack;
+pub mod write;
 
 pub use model::{
     Artifact, Compilation, CompileId, File, Frame, Key, Lead, Line, Log, LoggedGraph, Place, ShapeGuard, Stage, Symbol, Text, Times,

@@ -24,7 +24,7 @@ fn opened(name: &str, bytes: &[u8]) -> Result<Value, String> {
 
 /// A log opens, its graphs are read one at a time, and questions about the joint graph are answered; until it is closed.
 pub fn reads_a_log() {
-    aot_playground::prepare_reader();
+    aot_playground::logs::prepare();
     let overview = opened("a.log", LOG).unwrap();
     assert_eq!(overview["compilations"][0]["name"], "[0/0]");
     let of = OfLog { log: 7, ..OfLog::default() };

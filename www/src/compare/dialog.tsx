@@ -1,10 +1,9 @@
 // Two compilations beside each other, or two logs: which saved values differ, in bytes, first; then what else does.
 import { signal, useSignal, useSignalEffect } from "@preact/signals";
 import type { JSX } from "preact";
-import { make } from "../exports/make";
 import type { LogLine, LogOverview, PairDiff } from "../generated/report";
 import { formatBytes, plural } from "../report/format";
-import { addLog, compare, type Log, logs, overview, type Part, sentence } from "../state/logs";
+import { addLog, compare, type Log, logs, overview, type Part, sentence, traceOf } from "../state/logs";
 import { shown } from "../state/session";
 import { Columns, number } from "../ui/columns";
 import "./compare.css";
@@ -90,8 +89,8 @@ function OwnRun(): JSX.Element | null {
   if (!report || report.compilations.length === 0) return null;
   const add = async (): Promise<void> => {
     try {
-      const text = await make({ type: "logs", report });
-      await addLog(`this script at ${new Date().toLocaleTimeString()}`, [{ name: "graphs.txt", blob: new Blob([text]) }]);
+      const text = await traceOf(report);
+      await addLog(`this script at ${new Date().toLocaleTimeString()}`, [{ name: "script.log", blob: new Blob([text]) }]);
     } catch (error) {
       message.value = `The script's run can't be added: ${sentence(error)}.`;
     }

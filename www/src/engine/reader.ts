@@ -1,5 +1,5 @@
 // The page's side of what reads logs: its module is fetched and its worker started when the first log is opened.
-import type { Answer, Bundle, LogCompilation, LogDiff, LogOverview, LogRegion, OfLog, PairDiff, Question, RankOf } from "../generated/report";
+import type { Answer, Bundle, LogCompilation, LogDiff, LogOverview, LogRegion, OfLog, PairDiff, Question, RankOf, Report } from "../generated/report";
 import type { ModuleSource } from "./module";
 import type { FromReader, ToReader } from "./protocol";
 
@@ -58,6 +58,11 @@ export class Reader {
 
   study(of: OfLog, question: Question): Promise<Answer> {
     return this.#question((ask) => ({ type: "study", ask, of, question }));
+  }
+
+  /** A run as the log that PyTorch would write of it. */
+  write(report: Report): Promise<string> {
+    return this.#question((ask) => ({ type: "write", ask, report }));
   }
 
   /** The log as it is handed on. */

@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import type { Bundle } from "../generated/report";
 import { STAGE_TITLES, type Stage, type Unit } from "../report/stages";
 import { exportFormat } from "../state/dialogs";
+import { traceOf } from "../state/logs";
 import { graphsRun } from "../state/session";
 import { selectedStage, selectedUnit } from "../state/unit";
 import { copy, delivered, download } from "./deliver";
@@ -30,6 +31,14 @@ const FORMATS: readonly Format[] = [
     type: "text/plain",
     graph: false,
   },
+  {
+    key: "trace",
+    title: "TORCH_TRACE",
+    help: "What was compiled, as TORCH_TRACE has PyTorch log it: what reads PyTorch’s logs reads it.",
+    ending: "log",
+    type: "text/plain",
+    graph: false,
+  },
   { key: "dot", title: "Graphviz", help: "The graph in the DOT language.", ending: "dot", type: "text/vnd.graphviz", graph: true },
   { key: "table", title: "Table", help: "What graph.print_tabular() prints.", ending: "txt", type: "text/plain", graph: true },
   { key: "svg", title: "SVG", help: "The picture of the graph, to scale without loss.", ending: "svg", type: "image/svg+xml", graph: true },
@@ -48,14 +57,23 @@ interface Product {
   made: Made;
 }
 
+/** Formats that there are: of a log, which has a file of its own, one graph at a time. */
+function offered(): readonly Format[] {
+  return graphsRun.value?.log ? FORMATS.filter(({ graph }) => graph) : FORMATS;
+}
+
+function formatNamed(name: string): Format | undefined {
+  return offered().find(({ key }) => key === name) ?? offered()[0];
+}
+
 export function ExportDialog(): JSX.Element {
   const product = useSignal<Product | undefined>(undefined);
   const unit = selectedUnit.value;
   const stage = selectedStage.value;
-  const format = FORMATS.find(({ key }) => key === exportFormat.value);
+  const format = formatNamed(exportFormat.value);
 
   useSignalEffect(() => {
-    const wanted = FORMATS.find(({ key }) => key === exportFormat.value);
+    const wanted = formatNamed(exportFormat.value);
     const [of, at] = [selectedUnit.value, selectedStage.value];
     product.value = undefined;
     delivered.value = "";
@@ -79,7 +97,7 @@ export function ExportDialog(): JSX.Element {
   return (
     <>
       <div class="export-formats" role="radiogroup" aria-label="Format">
-        {FORMATS.map(({ key, title }) => (
+        {offered().map(({ key, title }) => (
           <label key={key} class="choice">
             <input type="radio" name="format" value={key} checked={key === format.key} onChange={() => (exportFormat.value = key)} />
             <span>{title}</span>
@@ -120,6 +138,8 @@ async function produce(format: Format, unit: Unit, stage: Stage): Promise<Made> 
   switch (format.key) {
     case "json":
       return { text: `${JSON.stringify(run.report)}\n` };
+    case "trace":
+      return { text: await traceOf(run.report) };
     case "logs":
       return { text: await make({ type: "logs", report: run.report }) };
     case "svg":
@@ -152,6 +172,6 @@ function asDataUrl(blob: Blob): Promise<string> {
 }
 
 function fileName({ graph, ending, key }: Format, unit: Unit, stage: Stage): string {
-  const base = graph ? `${unit.title.replace(/\W+/g, "_").replace(/_$/, "")}_${stage}` : key === "logs" ? "graphs" : "report";
+  const base = graph ? `${unit.title.replace(/\W+/g, "_").replace(/_$/, "")}_${stage}` : key === "logs" ? "graphs" : key === "trace" ? "trace" : "report";
   return `${base}.${ending}`;
 }

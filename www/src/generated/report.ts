@@ -2833,7 +2833,15 @@ of: OfLog,
 /**
  * The question.
  */
-question: Question, } | { "type": "pack",
+question: Question, } | { "type": "write",
+/**
+ * What the answer bears.
+ */
+ask: number,
+/**
+ * The report.
+ */
+report: Report, } | { "type": "pack",
 /**
  * What the answer bears.
  */

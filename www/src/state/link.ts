@@ -117,8 +117,8 @@ async function decode(body: string, version: number): Promise<Link> {
     const { aotz, name } = (content ?? {}) as { aotz?: unknown; name?: unknown };
     if (typeof aotz !== "number" || typeof name !== "string") return damaged("it holds no log");
     // What opens files opens it: compressed, as they are.
-    const packed = await new Response(new Blob([json]).stream().pipeThrough(new CompressionStream("gzip"))).blob();
-    return { kind: "log", name, packed };
+    const packed = await readAll(new Blob([json]).stream().pipeThrough(new CompressionStream("gzip")), Infinity);
+    return { kind: "log", name, packed: new Blob([packed]) };
   }
   if (typeof content !== "object" || content === null || typeof (content as { p?: unknown }).p !== "string") {
     return damaged("it holds no program");

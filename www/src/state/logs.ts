@@ -203,6 +203,12 @@ export async function drawInputs(): Promise<void> {
   if (run?.log?.id === log.id) put({ ...run, bundles: new Map(run.bundles).set(compilation, bundle) }, true);
 }
 
+/** A run as the `TORCH_TRACE` log that PyTorch would write of it. */
+export async function traceOf(report: Report): Promise<string> {
+  if (!reader) throw new Error("the page is not ready");
+  return reader.write(report);
+}
+
 /** The log that is shown as it is handed on: without paths and source where they are cut. */
 export async function packed(cut: boolean): Promise<{ text: string; name: string }> {
   const id = logRun.peek()?.log?.id;
