@@ -98,7 +98,9 @@ export class Reader {
   }
 
   async #start(): Promise<Worker> {
-    const module = await this.source.get();
+    const module = await this.source.get().catch((error: unknown) => {
+      throw new Error(`What reads logs could not be fetched (${error instanceof Error ? error.message : String(error)}); open the log again to try once more`);
+    });
     const worker = this.createWorker();
     worker.onmessage = ({ data }: MessageEvent<FromReader>) => this.#receive(data);
     worker.onerror = (event) => this.#fail(event.message || "the worker could not be started");
