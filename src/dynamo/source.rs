@@ -87,6 +87,21 @@ pub fn cell(o: &PyObject, index: usize, vm: &VirtualMachine) -> Option<PyObjectR
     cell_at(o, index, vm)?.get_attr("cell_contents", vm).ok()
 }
 
+/// Whether an object, its class or a module's registries have an attribute; nothing of the script's is asked.
+pub fn has_attribute(o: &PyObject, name: &str, vm: &VirtualMachine) -> bool {
+    let interned = vm.ctx.intern_str(name);
+    let of_class = match o.downcast_ref::<PyType>() {
+        Some(class) => class.get_attr(interned),
+        None => o.class().get_attr(interned),
+    };
+    let registered =
+        |registry| own_attribute(o, registry, vm).is_some_and(|held| item(&held, vm.ctx.new_str(name).as_object(), vm).is_some());
+    if own_attribute(o, "_modules", vm).is_some() && ["_parameters", "_buffers", "_modules"].into_iter().any(registered) {
+        return true;
+    }
+    of_class.is_some() || own_attribute(o, name, vm).is_some()
+}
+
 /// Whether a dictionary is of one of Python's own classes, which Dynamo knows: sources of what others hold are by position.
 pub fn is_known_dict(o: &PyObject) -> bool {
     o.downcast_ref::<PyDict>().is_some() && ["dict", "OrderedDict", "defaultdict"].contains(&&*o.class().name())

@@ -122,6 +122,10 @@ fn all(needs: &Needs, vm: &VirtualMachine) -> Vec<Told> {
             }
             Kind::Remaining(_) => ("TUPLE_ITERATOR_LEN", vec!["TUPLE_ITERATOR_LEN"], vec![fact.text(vm)]),
             Kind::KeyAt(..) => continue,
+            Kind::HasAttr(_, has, _) => {
+                let kind = if *has { "HASATTR" } else { "NO_HASATTR" };
+                (kind, vec![kind], vec![fact.text(vm)])
+            }
             Kind::Contains(..) => ("DICT_CONTAINS", vec!["DICT_CONTAINS"], vec![fact.text(vm)]),
             Kind::Temporary => ("BUILTIN_MATCH", vec!["ID_MATCH"], vec![fact.text(vm)]),
             Kind::Same(_) => ("DUPLICATE_INPUT", vec!["DUPLICATE_INPUT"], vec![fact.text(vm)]),

@@ -7,7 +7,7 @@ use rustpython_vm::builtins::{PyDict, PyFunction, PyList, PyStr, PyTuple, PyType
 use rustpython_vm::class::StaticType;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 
-use crate::dynamo::source::{Locals, Source, count, item};
+use crate::dynamo::source::{Locals, Source, count, has_attribute, item};
 use crate::dynamo::variables::nn_module::is_at_home;
 use crate::dynamo::{Holder, Unmet, strip_locals};
 use crate::python::native::tensor::TensorBase;
@@ -32,6 +32,8 @@ pub enum Kind {
     KeyAt(usize, PyObjectRef),
     /// A dictionary has, or has not, this key.
     Contains(PyObjectRef, bool),
+    /// It has, or has not, an attribute of this name; where its class looks for such in a dictionary, that dictionary's place.
+    HasAttr(Rc<str>, bool, Option<Rc<Source>>),
     /// It is the object that is found there.
     Same(Rc<Source>),
     /// It is an object that lives for one call: what was compiled with it is never used again.
@@ -102,6 +104,7 @@ impl Kind {
         match (self, other) {
             (Kind::Contains(a, _), Kind::Contains(b, _)) => same(a, b, vm),
             (Kind::KeyAt(i, _), Kind::KeyAt(j, _)) => i == j,
+            (Kind::HasAttr(a, ..), Kind::HasAttr(b, ..)) => a == b,
             (Kind::Type(_), Kind::Equals(_)) => true,
             _ => std::mem::discriminant(self) == std::mem::discriminant(other),
         }
@@ -117,6 +120,7 @@ impl Kind {
             (Kind::Length(a), Kind::Length(b)) | (Kind::Entries(a), Kind::Entries(b)) | (Kind::Remaining(a), Kind::Remaining(b)) => a == b,
             (Kind::KeyAt(i, a), Kind::KeyAt(j, b)) => i == j && same(a, b, vm),
             (Kind::Contains(a, has), Kind::Contains(b, had)) => has == had && same(a, b, vm),
+            (Kind::HasAttr(a, has, _), Kind::HasAttr(b, had, _)) => a == b && has == had,
             (Kind::Same(a), Kind::Same(b)) => a.text(vm) == b.text(vm),
             _ => false,
         }
@@ -139,6 +143,11 @@ impl Fact {
             Kind::Contains(key, has) => {
                 let is_dict = value.downcast_ref::<PyDict>().is_some() || value.downcast_ref::<PyType>().is_some();
                 is_dict && item(&value, key, vm).is_some() == *has
+            }
+            Kind::HasAttr(name, has, found) => {
+                let key = || vm.ctx.new_str(&**name);
+                let held = || found.as_ref().and_then(|of| item(&*of.value(locals, vm)?, key().as_object(), vm));
+                (has_attribute(&value, name, vm) || held().is_some()) == *has
             }
             Kind::Same(other) => other.value(locals, vm).is_some_and(|o| o.is(&value)),
             Kind::Temporary => false,
@@ -179,6 +188,7 @@ impl Fact {
             Kind::Remaining(n) => format!("___tuple_iterator_len({source}) == {n}"),
             Kind::KeyAt(index, key) => format!("list(dict.keys({source}))[{index}] == {}", repr(key, vm)),
             Kind::Contains(key, has) => format!("{}___dict_contains({}, {source})", if *has { "" } else { "not " }, repr(key, vm)),
+            Kind::HasAttr(name, has, _) => format!("{}hasattr({source}, '{name}')", if *has { "" } else { "not " }),
             Kind::Same(other) => format!("{} is {source}", other.text(vm)),
             Kind::Temporary => format!("___check_obj_id({source}, ID), type={BUILTIN}"),
         }

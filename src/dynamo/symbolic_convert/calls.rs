@@ -7,11 +7,11 @@ use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, VirtualMachine};
 
 use super::instructions::Path;
-use super::values::{is_constant, is_module, is_tensor, own_method};
+use super::values::{is_constant, is_module, is_tensor, own_method, string};
 use super::{DEPTH, Reader, Seen, constant, join, slot_names};
 use crate::dynamo::bytecode_analysis::decoded::place_of;
 use crate::dynamo::bytecode_analysis::rest_variables;
-use crate::dynamo::guards::guard::Kind;
+use crate::dynamo::guards::guard::{Fact, Kind};
 use crate::dynamo::settings::switch;
 use crate::dynamo::source::{Source, cell, deque, is_known_dict, own_attribute};
 use crate::dynamo::variables::nn_module::is_at_home;
@@ -212,7 +212,27 @@ impl Reader<'_> {
             ("getattr" | "hasattr", [object, attr, ..]) => {
                 let Some(attr) = self.known_constant(attr) else { return Seen::Unknown };
                 let Some(attr) = attr.downcast_ref::<PyStr>().map(|s| s.to_string_lossy().into_owned()) else { return Seen::Unknown };
+                if let Some(has) = self.has_attribute(object, &attr, name == "hasattr") {
+                    if name == "hasattr" {
+                        return constant(vm.ctx.new_bool(has).into());
+                    }
+                    if let (false, Some(default)) = (has, args.get(2)) {
+                        return default.clone();
+                    }
+                }
+                let noted = self.facts.len();
                 let found = self.attribute(object, &attr);
+                // A class's own `__getattr__` has looked for it in a dictionary, where it is not.
+                let is_missing =
+                    |fact: &Fact| matches!(&fact.kind, Kind::Contains(key, false) if string(Some(key)).as_ref() == Some(&attr));
+                let new = self.facts.get(noted..).and_then(|new| new.iter().find(|fact| is_missing(fact)));
+                if let (Seen::Unknown, Some(of), Seen::Known(all)) = (&found, new.map(|fact| fact.source.clone()), object)
+                    && let [(_, Some(source))] = all.as_slice()
+                {
+                    self.facts.truncate(noted);
+                    self.known.retain(|_, at| *at < noted);
+                    self.note(&source.clone(), Kind::HasAttr(attr.as_str().into(), false, Some(of)), None);
+                }
                 return if name == "getattr" { found } else { Seen::Unknown };
             }
             (_, [own @ Seen::Known(all), given @ ..]) if o.class().name().to_string() == "method_descriptor" => {

@@ -8,7 +8,7 @@ use rustpython_vm::bytecode::oparg;
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, VirtualMachine};
 
 use super::outer_effects::is_list;
-use super::values::{is_constant, is_enum, is_tensor, string};
+use super::values::{is_constant, is_enum, is_module, is_tensor, own_method, string};
 use super::{Reader, Seen, constant, join};
 use crate::dynamo::bytecode_analysis::decoded::{decoded, place_of};
 use crate::dynamo::bytecode_analysis::instruction::{Operation, Step};
@@ -510,7 +510,14 @@ impl Reader<'_> {
                     if let (Seen::Known(all), Some(name)) = (object, code.names.get(name as usize))
                         && let [(o, _)] = all.as_slice()
                     {
-                        self.stored.insert((o.get_id(), name.as_str().to_owned()), value.clone());
+                        let name = name.as_str();
+                        match own_method(o, "__setattr__", vm).filter(|_| !is_module(o, vm)) {
+                            Some(method) => {
+                                let given = vec![constant(vm.ctx.new_str(name).into()), value.clone()];
+                                self.call(&Seen::Method(method, Box::new(object.clone())), given, Vec::new(), depth + 1);
+                            }
+                            None => drop(self.stored.insert((o.get_id(), name.to_owned()), value.clone())),
+                        }
                     }
                 }
                 // Where something is stored decides.

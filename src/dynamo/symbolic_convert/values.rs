@@ -10,7 +10,7 @@ use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, VirtualMachine};
 use super::{Reader, Seen, constant, join};
 use crate::dynamo::guards::guard::{Fact, Kind, MODULE_INTEGER};
 use crate::dynamo::source::{
-    Source, attribute_of_class, class_with, count, deque, entry, field, gradient, is_known_dict, own_attribute, submodule,
+    Source, attribute_of_class, class_with, count, deque, entry, field, gradient, has_attribute, is_known_dict, own_attribute, submodule,
 };
 use crate::python::native::tensor::TensorBase;
 
@@ -312,6 +312,24 @@ impl Reader<'_> {
         found.unwrap_or(Seen::Unknown)
     }
 
+    /// Whether a value has an attribute, where no method of the script's says so: from then on it is a fact, if it `is_asked` or if the value
+    /// has none.
+    pub(super) fn has_attribute(&mut self, seen: &Seen, name: &str, is_asked: bool) -> Option<bool> {
+        let Seen::Known(all) = seen else { return None };
+        let [(o, Some(source))] = all.as_slice() else { return None };
+        let (o, source) = (o.clone(), source.clone());
+        let says = |method| own_method(&o, method, self.vm).is_some() && !is_module(&o, self.vm);
+        if is_tensor(&o) || says("__getattr__") || self.stored.contains_key(&(o.get_id(), name.to_owned())) {
+            return None;
+        }
+        let has = has_attribute(&o, name, self.vm);
+        if is_asked || !has {
+            self.realize_one(&o, &source);
+            self.note(&source, Kind::HasAttr(name.into(), has, None), None);
+        }
+        Some(has)
+    }
+
     /// Of a tensor's attributes it matters which are methods.
     fn attribute_of_tensor(&self, name: &str) -> Seen {
         let found = TensorBase::static_type().get_attr(self.vm.ctx.intern_str(name));
@@ -377,7 +395,11 @@ impl Reader<'_> {
             let found = o.get_attr(vm.ctx.intern_str(name), vm).ok();
             return found.map_or(Seen::Unknown, |found| Seen::Known(vec![(found, Some(attr(source)))]));
         }
-        let Some(inherited) = class.get_attr(vm.ctx.intern_str(name)) else { return Seen::Unknown };
+        let Some(inherited) = class.get_attr(vm.ctx.intern_str(name)) else {
+            let Some(asked) = own_method(o, "__getattr__", vm).filter(|_| !is_module(o, vm)) else { return Seen::Unknown };
+            let own = Seen::Known(vec![(o.clone(), source.cloned())]);
+            return self.call(&Seen::Method(asked, Box::new(own)), vec![constant(vm.ctx.new_str(name).into())], Vec::new(), 1);
+        };
         let place = source.filter(|_| o.downcast_ref::<PyType>().is_none()).and_then(|source| self.inherited(o, source, name));
         if inherited.downcast_ref::<PyFunction>().is_some() {
             if o.downcast_ref::<PyType>().is_some() {
@@ -528,6 +550,8 @@ impl Reader<'_> {
                     // What the class makes of a key that is not there depends on all of them.
                     if &*o.class().name() == "defaultdict" {
                         self.written_to(&Seen::Known(vec![(o.clone(), source)]));
+                    } else if let Some(source) = source.filter(|_| is_known_dict(&o)) {
+                        self.note(&source, Kind::Contains(key, false), None);
                     }
                     return Seen::Unknown;
                 };
