@@ -117,16 +117,25 @@ impl SavedVariable {
         }
     }
 
-    /// The value; an error where it was written to in place.
+    /// The value of an input; an error where it was written to in place.
+    pub fn unpack_input(&self) -> Result<Tensor> {
+        self.unpack_for(None)
+    }
+
+    /// The value, for the backward of a node; an error where it was written to in place.
     pub fn unpack(&self, node: &Rc<Node>) -> Result<Tensor> {
+        self.unpack_for(Some(node))
+    }
+
+    fn unpack_for(&self, node: Option<&Rc<Node>>) -> Result<Tensor> {
         if let Some(t) = &self.checked
             && t.version() != self.version
         {
-            return Err(modified(t, node, self.version, matches!(self.kept, Kept::Result(..))));
+            return Err(modified(t, node.filter(|_| matches!(self.kept, Kept::Result(..))), self.version));
         }
-        match &self.kept {
-            Kept::Original(t) => Ok(t.clone()),
-            Kept::Result(t, index) => {
+        match (&self.kept, node) {
+            (Kept::Original(t), _) | (Kept::Result(t, _), None) => Ok(t.clone()),
+            (Kept::Result(t, index), Some(node)) => {
                 let fresh = detach(t)?;
                 // Where its level has ended, it is what it stood for, which has no part in that level's tape.
                 if dispatch::levels::stands_for(t, &fresh) {
@@ -135,7 +144,7 @@ impl SavedVariable {
                 meta::with(&fresh, |m| m.grad_fn = Some((node.clone(), *index)));
                 Ok(fresh)
             }
-            Kept::Packed(hooks, packed) => hooks.unpack(packed),
+            (Kept::Packed(hooks, packed), _) => hooks.unpack(packed),
         }
     }
 }
@@ -145,13 +154,14 @@ pub(super) fn operation(node: &str) -> &str {
     node.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches("Backward")
 }
 
-fn modified(t: &Tensor, node: &Rc<Node>, expected: u64, is_result: bool) -> Error {
+/// What is said of a tensor that was written to, the result of a node where there is one.
+fn modified(t: &Tensor, node: Option<&Rc<Node>>, expected: u64) -> Error {
     let kind = match t.dtype().scalar_type() {
         "ComplexFloat" => "torch.ComplexFloatTensor".to_owned(),
         name => format!("torch.{name}Tensor"),
     };
     let sizes = t.sizes().iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    let made_by = if is_result {
+    let made_by = if let Some(node) = node {
         format!(", which is output 0 of {},", operation(&node.full_name()))
     } else {
         meta::peek(t, |m| m.grad_fn.as_ref().map(|(n, i)| format!(", which is output {i} of {},", operation(&n.full_name()))))

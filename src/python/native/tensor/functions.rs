@@ -332,6 +332,15 @@ mod module {
         PyGenerator(random::default_generator()).into_pyobject(vm)
     }
 
+    /// `_make_saved_tensor(tensor, is_output)`: the tensor as a node saves one.
+    #[pyfunction]
+    fn _make_saved_tensor(tensor: PyObjectRef, is_output: bool, vm: &VirtualMachine) -> PyResult {
+        let Some(t) = to_tensor(&tensor).filter(|_| !is_output) else {
+            return Err(vm.new_not_implemented_error("_make_saved_tensor takes a tensor that is no output"));
+        };
+        crate::python::native::tensor::saved_hooks::PySavedTensor::of(&t, vm)
+    }
+
     /// `_run_backward(tensors, grad_tensors, retain_graph, create_graph, inputs, allow_unreachable, accumulate_grad)`
     #[pyfunction]
     fn _run_backward(args: FuncArgs, vm: &VirtualMachine) -> PyResult {

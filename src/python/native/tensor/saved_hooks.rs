@@ -4,13 +4,14 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use rustpython_vm::{AsObject, PyObjectRef};
+use rustpython_vm::class::PyClassImpl;
+use rustpython_vm::{AsObject, Py, PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
 use super::convert::to_tensor;
-use super::errors::raised;
+use super::errors::{raise, raised};
 use super::hooks::call_from_engine;
 use super::payload::wrap;
-use crate::autograd::{SavedTensorHooks, push_saved_tensor_hooks};
+use crate::autograd::{SavedTensorHooks, SavedVariable, push_saved_tensor_hooks};
 use crate::dispatch::{Modes, modes, set_modes};
 use crate::error::{Error, Result};
 use crate::tensor::Tensor;
@@ -55,6 +56,34 @@ impl SavedTensorHooks for Hooks {
                 Error::type_error(format!("Output of saved tensor unpack_hook expected to be a Tensor but got result of type {class}"))
             })
         })
+    }
+}
+
+/// `torch._C._autograd.SavedTensor`: a tensor as a node saves one, through the hooks that there are, with its version.
+#[pyclass(module = "torch._C._autograd", name = "SavedTensor")]
+#[derive(PyPayload)]
+pub struct PySavedTensor(SavedVariable);
+
+impl std::fmt::Debug for PySavedTensor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("<torch._C._autograd.SavedTensor>")
+    }
+}
+
+impl PySavedTensor {
+    /// Saves a tensor that is no result of the node.
+    pub fn of(t: &Tensor, vm: &VirtualMachine) -> PyResult {
+        drop(PySavedTensor::make_static_type());
+        Ok(PySavedTensor(SavedVariable::input(t).map_err(|e| raise(e, vm))?).into_pyobject(vm))
+    }
+}
+
+#[pyclass]
+impl PySavedTensor {
+    /// The tensor; an error where it was written to in place since.
+    #[pymethod]
+    fn unpack(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
+        zelf.0.unpack_input().and_then(|t| wrap(&t, vm).map_err(raised)).map_err(|e| raise(e, vm))
     }
 }
 

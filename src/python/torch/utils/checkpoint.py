@@ -309,11 +309,14 @@ def _call(function, args, kwargs, context_fn, preserve, early_stop, check):
     forward_context, recompute_context = context_fn()
     state = torch.get_rng_state() if preserve else None
     options = _autocast_options()
+    # Inputs are saved as a node saves them: through the hooks around the call, and nobody may write to them before they are used again.
+    saved = [_C._autograd._make_saved_tensor(arg, False) if isinstance(arg, torch.Tensor) else arg for arg in args]
 
     def recompute():
+        given = [old.unpack() if isinstance(arg, torch.Tensor) else arg for arg, old in zip(args, saved)]
         # Dynamo compiles nothing while hooks look at what is saved.
         with _native_compile._suspended(), _random_state(state), torch.autocast("cpu", **options), recompute_context:
-            function(*args, **kwargs)
+            function(*given, **kwargs)
 
     frame = _Frame(recompute, early_stop, check)
     with saved_tensors_hooks(frame.pack, frame.unpack), forward_context:
