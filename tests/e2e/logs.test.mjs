@@ -140,6 +140,7 @@ describe("what PyTorch wrote", () => {
     await shown(page, "rank_0.txt and 1 more");
     await page.getByRole("button", { name: "Compare…" }).click();
     await shows(page.locator(".compare-found"), "rank 0 [0/0] and rank 1 [0/0]: differs");
+    await shows(page.locator(".compare-ranks"), "rank_0.txt and 1 more, beside rank 0: rank 1 differs, first in rank 1 [0/0]");
     const first = page.locator(".compare-found table").first().locator("tbody tr").first();
     assert.deepEqual((await first.locator("th, td").allTextContents()).slice(0, 6), ["addmm", "float32[8, 16]", "512 B", "float32[5, 16]", "320 B", "−192 B"]);
     await page.getByRole("button", { name: "Add this script's run" }).click();

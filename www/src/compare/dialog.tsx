@@ -1,6 +1,7 @@
 // Two compilations beside each other, or two logs: which saved values differ, in bytes, first; then what else does.
 import { signal, useSignal, useSignalEffect } from "@preact/signals";
 import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
 import type { LogLine, LogOverview, PairDiff } from "../generated/report";
 import { formatBytes, plural } from "../report/format";
 import { addLog, compare, type Log, logs, overview, type Part, sentence, traceOf } from "../state/logs";
@@ -77,8 +78,42 @@ export function CompareDialog(): JSX.Element {
         <Chooser label="Second" side={second} onChange={(side) => (wanted.value = [first, side])} />
         <OwnRun />
       </div>
+      {all.map((log) => ranksOf(log).length > 1 && <Ranks key={log.id} log={log} ranks={ranksOf(log)} />)}
       <Found result={result.value} />
     </>
+  );
+}
+
+/** Which processes of a log compiled otherwise than the first, and where first. */
+function Ranks({ log, ranks }: { log: Log; ranks: readonly number[] }): JSX.Element {
+  const rows = useSignal<readonly { rank: number; first: string | undefined }[]>([]);
+  const [one, ...others] = ranks;
+  useEffect(() => {
+    let gone = false;
+    const look = async (): Promise<void> => {
+      for (const rank of others.slice(0, MOST_ROWS)) {
+        const { pairs } = await compare([log, { rank: one ?? 0 }], [log, { rank }]);
+        if (gone) return;
+        const differing = pairs.find(({ same }) => !same);
+        rows.value = [...rows.value, { rank, first: differing && (differing.names[1] ?? differing.names[0] ?? "") }];
+      }
+    };
+    // What can't be compared is said where it is chosen to be.
+    look().catch(() => {});
+    return () => {
+      gone = true;
+    };
+  }, []);
+  const alike = rows.value.filter(({ first }) => first === undefined).map(({ rank }) => rank);
+  return (
+    <p class="compare-ranks" role="status">
+      <bdi>{log.name}</bdi>, beside rank {one}:{" "}
+      {[
+        ...rows.value.flatMap(({ rank, first }) => (first === undefined ? [] : `rank ${rank} differs, first in ${first}`)),
+        ...(alike.length > 0 ? [`the same: rank ${alike.join(", ")}`] : []),
+        ...(rows.value.length < others.length ? [`${plural(others.length - rows.value.length, "rank")} to go`] : []),
+      ].join("; ")}
+    </p>
   );
 }
 
