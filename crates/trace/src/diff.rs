@@ -159,11 +159,10 @@ fn compare(a: &Summary, b: &Summary) -> PairDiff {
     out.breaks = only(&a.breaks, &b.breaks);
     let lasting = |guards: &[String]| guards.iter().map(|guard| lasting(guard)).collect::<Vec<_>>();
     out.guards = only(&lasting(&a.guards), &lasting(&b.guards));
-    for name in a.settings.keys().chain(b.settings.keys()) {
-        let values = (a.settings.get(name).cloned(), b.settings.get(name).cloned());
-        // One log may have no settings.
-        if values.0 != values.1 && !a.settings.is_empty() && !b.settings.is_empty() {
-            out.settings.insert(name.clone(), values);
+    // Releases have settings of their own, and a log may hold a few: what one does not name is not known to differ.
+    for (name, value) in &a.settings {
+        if let Some(other) = b.settings.get(name).filter(|other| *other != value) {
+            out.settings.insert(name.clone(), (Some(value.clone()), Some(other.clone())));
         }
     }
     let nothing = |pair: &(Vec<String>, Vec<String>)| pair.0.is_empty() && pair.1.is_empty();
