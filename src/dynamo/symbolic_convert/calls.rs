@@ -128,10 +128,16 @@ impl Reader<'_> {
                 args = new;
             }
         }
-        let forward = o.class().get_attr(vm.ctx.intern_str("forward")).filter(|_| own_attribute(o, "forward", vm).is_none());
-        let mut result = match forward {
-            Some(forward) => self.call(&Seen::Method(forward, Box::new(own.clone())), args.clone(), names.clone(), depth + 1),
-            None => Seen::Unknown,
+        let mut result = match (own_attribute(o, "forward", vm), o.class().get_attr(vm.ctx.intern_str("forward"))) {
+            (Some(forward), _) => {
+                let place = source.map(|s| Rc::new(Source::Attr(s.clone(), "forward".into())));
+                if let Some(source) = source {
+                    self.found.entry(o.get_id()).or_insert_with(|| source.clone());
+                }
+                self.call(&Seen::Known(vec![(forward, place)]), args.clone(), names.clone(), depth + 1)
+            }
+            (None, Some(forward)) => self.call(&Seen::Method(forward, Box::new(own.clone())), args.clone(), names.clone(), depth + 1),
+            (None, None) => Seen::Unknown,
         };
         for hook in self.hooks(o, source, "_forward_hooks") {
             self.call(&hook, vec![own.clone(), positional(&args), result], Vec::new(), depth + 1);
@@ -223,8 +229,10 @@ impl Reader<'_> {
                 let noted = self.facts.len();
                 let found = self.attribute(object, &attr);
                 // A class's own `__getattr__` has looked for it in a dictionary, where it is not.
-                let is_missing =
-                    |fact: &Fact| matches!(&fact.kind, Kind::Contains(key, false) if string(Some(key)).as_ref() == Some(&attr));
+                let is_missing = |fact: &Fact| {
+                    !fact.source.is_of_attributes()
+                        && matches!(&fact.kind, Kind::Contains(key, false) if string(Some(key)).as_ref() == Some(&attr))
+                };
                 let new = self.facts.get(noted..).and_then(|new| new.iter().find(|fact| is_missing(fact)));
                 if let (Seen::Unknown, Some(of), Seen::Known(all)) = (&found, new.map(|fact| fact.source.clone()), object)
                     && let [(_, Some(source))] = all.as_slice()

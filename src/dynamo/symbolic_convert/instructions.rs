@@ -511,7 +511,12 @@ impl Reader<'_> {
                         && let [(o, _)] = all.as_slice()
                     {
                         let name = name.as_str();
+                        let of_class = o.class().get_attr(vm.ctx.intern_str(name)).filter(|a| &*a.class().name() == "property");
+                        let setter = of_class.and_then(|property| property.get_attr("fset", vm).ok()).filter(|setter| !vm.is_none(setter));
                         match own_method(o, "__setattr__", vm).filter(|_| !is_module(o, vm)) {
+                            None if let Some(setter) = setter => {
+                                self.call(&constant(setter), vec![object.clone(), value.clone()], Vec::new(), depth + 1);
+                            }
                             Some(method) => {
                                 let given = vec![constant(vm.ctx.new_str(name).into()), value.clone()];
                                 self.call(&Seen::Method(method, Box::new(object.clone())), given, Vec::new(), depth + 1);

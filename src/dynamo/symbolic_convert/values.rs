@@ -423,7 +423,10 @@ impl Reader<'_> {
             }
             "method_descriptor" => Seen::BuiltinMethod,
             _ if is_constant(&inherited, vm) => Seen::Known(vec![(inherited, place.or_else(|| source.map(attr)))]),
-            "list" | "tuple" | "dict" => Seen::Known(vec![(inherited, place)]),
+            "list" | "tuple" | "dict" => {
+                let of_class = source.filter(|_| o.downcast_ref::<PyType>().is_some_and(|class| !is_library(class, vm)));
+                Seen::Known(vec![(inherited, place.or_else(|| of_class.map(attr)))])
+            }
             _ if is_enum(&inherited, vm) => constant(inherited),
             _ => Seen::Unknown,
         }
