@@ -2,7 +2,8 @@
 
 use crate::aot::schemas::{self, Artifacts, MutationType, OutputType, ViewAndMutationMeta};
 use crate::graph::{Arg, Graph, Opcode, Target};
-use crate::graph_view::{functionalized, saved_values, view};
+use crate::graph_view::{functionalized, mark_donated, saved_values, view};
+use crate::report::sentences::donated;
 use crate::report::{Compilation, CompilationKind, InputInfo, Metadata, OutputInfo};
 
 /// A target with the module it is in.
@@ -45,7 +46,12 @@ pub fn compilation(id: u32, region: Option<u32>, artifacts: &Artifacts) -> Compi
         out.functionalized = Some(view(&functionalized(&artifacts.traced, num_fwd_outputs)));
         out.forward = Some(view(&split.forward));
         out.backward = Some(view(&split.backward));
-        out.saved = Some(saved_values(&split.forward, &split.saved));
+        let mut saved = saved_values(&split.forward, &split.saved);
+        if artifacts.metadata.switches.donated_buffer {
+            mark_donated(&mut saved, &split.forward, &split.backward);
+        }
+        out.donated = donated(&saved);
+        out.saved = Some(saved);
         out.partition = Some(split.report.clone());
     }
     if let (Some(study), Some(metadata)) = (&artifacts.study, &mut out.metadata) {

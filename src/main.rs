@@ -9,8 +9,9 @@ use std::time::Duration;
 use aot_playground::bundle::Bundle;
 use aot_playground::catalogue;
 use aot_playground::export;
-use aot_playground::python::{Counted, RunOptions, supervised};
+use aot_playground::python::{Counted, Interpreter, RunOptions, supervised};
 use aot_playground::report::protocol::GraphFormat;
+use aot_playground::report::sentences::{self, Sentence};
 use aot_playground::report::{Answer, Check, Event, PYTORCH_VERSION, Question, Report};
 use aot_playground::trace;
 
@@ -20,7 +21,7 @@ static ALLOCATOR: Counted<mimalloc::MiMalloc> = Counted(mimalloc::MiMalloc);
 
 const HELP: &str = r#"Runs a PyTorch script and shows what AOTAutograd makes of it.
 
-Usage: aot-playground run SCRIPT.py [--backend NAME] [--check] [--emit WHAT] [--trace FOLDER] [LIMITS]
+Usage: aot-playground run SCRIPT.py [--backend NAME] [--check] [--explain] [--emit WHAT] [--trace FOLDER] [LIMITS]
        aot-playground operators [--markdown | --json]
        aot-playground ask SCRIPT.py QUESTION [--compilation N] [--backend NAME] [LIMITS]
        aot-playground read FILE... [--json]
@@ -34,6 +35,9 @@ Usage: aot-playground run SCRIPT.py [--backend NAME] [--check] [--emit WHAT] [--
   --check               compare what every call of a compiled function gives (outputs, inputs that it writes
                         to, gradients) with what eager mode gives, and say at the end what differs and at
                         which node. The exit status is then 1 where something does
+  --explain             say at the end, on standard error, where the peak of memory is and of what, what is kept for
+                        the backward and what eager mode keeps, why frames were compiled again, and where graphs
+                        broke, with PyTorch's hints
   --emit WHAT           print this instead of what the script prints: json (one report), logs (every
                         graph, as TORCH_LOGS shows them), or of one graph python (a file that runs
                         by itself), dot (for Graphviz), table
@@ -66,6 +70,8 @@ makes no sense, 3 where a file can't be read.
 const BACKENDS: &[&str] = &["aot_eager", "aot_eager_default_partitioner", "eager", "inductor"];
 /// Stages of a compilation, by the names that `--graph` takes.
 const STAGES: &[&str] = &["captured", "functionalized", "joint", "forward", "backward", "inference"];
+/// The memory budget whose peak is said beside the run's.
+const COMPARED_BUDGET: f64 = 0.5;
 /// Exit status for a command line that makes no sense, as Python has it.
 const USAGE: u8 = 2;
 /// Exit status for logs that can't be read.
@@ -75,7 +81,7 @@ enum Command {
     Help,
     Version,
     Operators { json: bool },
-    Run { script: OsString, options: RunOptions, emit: Option<Emit>, trace: Option<OsString> },
+    Run { script: OsString, options: RunOptions, emit: Option<Emit>, explains: bool, trace: Option<OsString> },
     Ask { script: OsString, options: RunOptions, compilation: u32, question: Question },
     Logs(Logs),
 }
@@ -107,7 +113,7 @@ fn main() -> ExitCode {
         Ok(Command::Version) => print(&format!("aot-playground {} (PyTorch {PYTORCH_VERSION})\n", env!("CARGO_PKG_VERSION"))),
         Ok(Command::Operators { json: false }) => print(&catalogue::markdown()),
         Ok(Command::Operators { json: true }) => catalogue::json().map_err(|e| e.to_string()).and_then(|text| print(&text)),
-        Ok(Command::Run { script, options, emit, trace }) => run(&script, &options, emit.as_ref(), trace.as_ref()),
+        Ok(Command::Run { script, options, emit, explains, trace }) => run(&script, &options, emit.as_ref(), explains, trace.as_ref()),
         Ok(Command::Ask { script, options, compilation, question }) => ask(&script, &options, compilation, &question),
         Ok(Command::Logs(asked)) => logs(&asked),
         Err(error) => Err(format!("{error}\nTry 'aot-playground --help'.")),
@@ -132,6 +138,7 @@ fn parse(mut parser: lexopt::Parser) -> Result<Command, lexopt::Error> {
     let mut compilation = None;
     let mut trace = None;
     let mut more = Vec::new();
+    let mut explains = false;
     while let Some(argument) = parser.next()? {
         match argument {
             Short('h') | Long("help") => return Ok(Command::Help),
@@ -145,6 +152,7 @@ fn parse(mut parser: lexopt::Parser) -> Result<Command, lexopt::Error> {
                 options.backend = name;
             }
             Long("check") => options.check = true,
+            Long("explain") if verb.as_ref().is_none_or(|verb| verb == "run") => explains = true,
             Long("json") => emit = Some("json".to_owned()),
             Long("emit") => emit = Some(parser.value()?.string()?),
             Long("graph") => {
@@ -189,7 +197,7 @@ fn parse(mut parser: lexopt::Parser) -> Result<Command, lexopt::Error> {
         (Some(verb), None) if verb == "operators" => Ok(Command::Operators { json: emit.is_some() }),
         (Some(verb), Some(script)) if verb == "run" => {
             let emit = what_to_emit(emit.as_deref(), stage, compilation)?;
-            Ok(Command::Run { script, options, emit, trace })
+            Ok(Command::Run { script, options, emit, explains, trace })
         }
         (Some(verb), Some(script)) if verb == "ask" => {
             let question = question.ok_or("no question given")?;
@@ -291,13 +299,15 @@ fn what_to_emit(what: Option<&str>, stage: Option<String>, compilation: Option<u
     }
 }
 
-fn run(script: &OsString, options: &RunOptions, emit: Option<&Emit>, trace: Option<&OsString>) -> Result<u8, String> {
+fn run(script: &OsString, options: &RunOptions, emit: Option<&Emit>, explains: bool, trace: Option<&OsString>) -> Result<u8, String> {
     let (program, filename) = source(script)?;
-    let wants_report = emit.is_some() || options.check || trace.is_some();
+    let wants_report = emit.is_some() || options.check || explains || trace.is_some();
     let mut known = wants_report.then(|| Known { shows_output: emit.is_none(), ..Known::default() });
-    let status = supervised(program, filename.clone(), options.clone(), |event| take(&mut known, event), |_, status| status);
+    let tell = |event| take(&mut known, event);
+    let memory = move |interpreter: &Interpreter| if explains { interpreter.memory(COMPARED_BUDGET) } else { Vec::new() };
+    let ended = supervised(program, filename.clone(), options.clone(), tell, move |interpreter, status| (status, memory(interpreter)));
     // Without one, a limit was passed.
-    let status = status.map_err(|error| error.to_string())?.unwrap_or(1);
+    let (status, memory) = ended.map_err(|error| error.to_string())?.unwrap_or((1, Vec::new()));
     let mut differs = false;
     if let Some(known) = known {
         if let Some(emit) = emit {
@@ -308,6 +318,9 @@ fn run(script: &OsString, options: &RunOptions, emit: Option<&Emit>, trace: Opti
         }
         differs = known.report.checks.iter().any(|check| !check.differences.is_empty());
         drop(std::io::stderr().write_all(checks(&known.report).as_bytes()));
+        if explains {
+            drop(std::io::stderr().write_all(explanation(&known.report, &memory).as_bytes()));
+        }
     }
     Ok(if differs && status == 0 { 1 } else { u8::try_from(status).unwrap_or(1) })
 }
@@ -331,17 +344,27 @@ struct Known {
     shows_output: bool,
 }
 
+/// A compilation, for a person: `compilation 0 (f)`.
+fn called(report: &Report, compilation: u32) -> String {
+    let region = report.compilations.iter().find(|c| c.id == compilation).and_then(|c| c.region);
+    let function = report.regions.iter().find(|r| Some(r.id) == region).map(|r| format!(" ({})", r.function));
+    format!("compilation {compilation}{}", function.unwrap_or_default())
+}
+
 /// What the comparison with eager mode found, a line each.
 fn checks(report: &Report) -> String {
-    let function = |compilation: u32| {
-        let region = report.compilations.iter().find(|c| c.id == compilation)?.region?;
-        report.regions.iter().find(|r| r.id == region).map(|r| r.function.as_str())
-    };
     let of_one = |check: &Check| {
-        let whose = function(check.compilation).map_or_else(String::new, |name| format!(" ({name})"));
-        check.sentences.iter().map(|line| format!("check: compilation {}{whose}: {line}\n", check.compilation)).collect::<String>()
+        let whose = called(report, check.compilation);
+        check.sentences.iter().map(|line| format!("check: {whose}: {line}\n")).collect::<String>()
     };
     report.checks.iter().map(of_one).collect()
+}
+
+/// What the run came to, a line each.
+fn explanation(report: &Report, memory: &[(u32, Sentence)]) -> String {
+    let of_one = |(compilation, sentence): &(u32, Sentence)| format!("{}: {}\n", called(report, *compilation), sentence.text());
+    let lines = sentences::lines(&report.misses, &report.break_places).into_iter().map(|line| line + "\n");
+    memory.iter().map(of_one).chain(lines).collect()
 }
 
 fn emitted(emit: &Emit, known: &Known) -> Result<String, String> {

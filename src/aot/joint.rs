@@ -5,7 +5,7 @@ use super::like::made_like;
 use super::metadata::{self, prepare_leaf};
 use super::schemas::{Config, Function, InputSpec, MutationType, OutputType, ViewAndMutationMeta};
 use super::subclass::{self, MaybeSubclass, SubclassCreationMeta};
-use super::tangents::{tangent_positions, tangent_spec, tangent_specs};
+use super::tangents::{gradient_of, tangent_positions, tangent_spec, tangent_specs};
 use super::trace::Tracer;
 use super::tracing::Tracing;
 use crate::autograd::{BackwardOptions, Edge, gradient_edge, run_backward};
@@ -13,6 +13,7 @@ use crate::dispatch::Value;
 use crate::error::Result;
 use crate::graph::{Arg, Graph, NodeId};
 use crate::tensor::{MemoryFormat, Tensor};
+use std::rc::Rc;
 
 /// Inputs of a traced graph: placeholders for the fake tensors that they are made of, and functional tensors for the function.
 struct Inputs {
@@ -34,10 +35,11 @@ fn make_inputs(tracer: &Tracer, inputs: &[InputSpec], state: Option<usize>, name
         let specs = subclass::plain_specs(&spec.subclass, &spec.spec);
         let inner = specs.iter().map(Tensor::fake).collect::<Result<Vec<_>>>()?;
         for (t, name) in inner.iter().zip(&mut names) {
-            match &spec.symbol {
+            let id = match &spec.symbol {
                 Some(size) => tracer.symbol(&name, size),
                 None => tracer.placeholder(&name, t)?,
             };
+            tracer.call_input(id, spec.called.clone());
         }
         let outer = functional(&inner, &spec.subclass)?;
         outer.set_math_bits(spec.math_bits);
@@ -158,11 +160,13 @@ fn trace_from(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta,
     // Tangents look like the values they are gradients of.
     let mut tangents = Vec::new();
     let mut names = (1..).map(|i| format!("tangents_{i}"));
-    for (spec, meta) in tangent_specs(metadata) {
+    for (position, spec, meta) in tangent_specs(metadata) {
+        let called = Rc::new(gradient_of(metadata, specs, position));
         let specs = subclass::plain_specs(meta, spec);
         let inner = specs.iter().map(|spec| Tensor::fake(&tangent_spec(spec, metadata.switches)?)).collect::<Result<Vec<_>>>()?;
         for (t, name) in inner.iter().zip(&mut names) {
-            tracer.placeholder(&name, t)?;
+            let id = tracer.placeholder(&name, t)?;
+            tracer.call_input(id, Some(called.clone()));
         }
         tangents.push(functional(&inner, meta)?);
     }

@@ -6,7 +6,7 @@ use crate::autograd::{ViewSteps, meta};
 use crate::decompositions::Table;
 use crate::dispatch::{OpEntry, Value};
 use crate::error::{Error, Result};
-use crate::graph::{FakeValue, Graph};
+use crate::graph::{FakeValue, Graph, SourceName};
 use crate::partition::{PartitionConfig, Partitioned, Study};
 use crate::report::Difference;
 use crate::shape::SymInt;
@@ -83,6 +83,8 @@ pub struct InputSpec {
     pub math_bits: MathBits,
     /// What it has in common with other inputs.
     pub identity: Identity,
+    /// What the script calls it.
+    pub called: Option<Rc<SourceName>>,
 }
 
 impl InputSpec {
@@ -102,7 +104,7 @@ impl InputSpec {
         let is_leaf = meta::grad_fn(t).is_ok_and(|made| made.is_none());
         let subclass = SubclassCreationMeta::of(t)?;
         let (spec, requires_grad, math_bits) = (t.spec(), meta::requires_grad(t), t.math_bits());
-        Ok(InputSpec { spec, requires_grad, is_leaf, is_static: false, symbol: None, subclass, math_bits, identity })
+        Ok(InputSpec { spec, requires_grad, is_leaf, is_static: false, symbol: None, subclass, math_bits, identity, called: None })
     }
 
     /// Of a symbolic size.
@@ -117,6 +119,7 @@ impl InputSpec {
             subclass: None,
             math_bits: MathBits::default(),
             identity: Identity::default(),
+            called: None,
         }
     }
 

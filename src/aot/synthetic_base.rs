@@ -6,6 +6,7 @@ use super::tangents::tangent_positions;
 use crate::autograd::{ViewSteps, meta};
 use crate::dispatch::Value;
 use crate::error::{Error, ErrorKind, Result};
+use crate::graph::SourceName;
 use crate::shape::SymInt;
 use crate::tensor::{Geometry, Tensor, TensorSpec};
 use std::rc::Rc;
@@ -130,7 +131,10 @@ fn base_spec(inputs: &[InputSpec], group: &[usize]) -> InputSpec {
     }
     let first = &inputs[group[0]];
     let spec = TensorSpec::contiguous(vec![SymInt::Int(first.identity.storage_elements)], first.spec.dtype, first.spec.device);
+    let names: Vec<&str> = group.iter().filter_map(|i| inputs[*i].called.as_deref()).map(|called| called.name.as_str()).collect();
+    let called = (names.len() == group.len()).then(|| Rc::new(SourceName { name: names.join(", "), is_parameter: false }));
     InputSpec {
+        called,
         spec,
         requires_grad: false,
         is_leaf: true,

@@ -1,9 +1,10 @@
 //! Tangents: which of a forward's returns have one, what it looks like while the backward is traced, and in which layout the backward
 //! gets it.
 
-use super::schemas::{Switches, ViewAndMutationMeta};
+use super::schemas::{InputSpec, Switches, ViewAndMutationMeta};
 use super::subclass::MaybeSubclass;
 use crate::error::Result;
+use crate::graph::SourceName;
 use crate::ops::layout;
 use crate::shape::SymInt;
 use crate::t;
@@ -29,14 +30,28 @@ pub fn tangent_positions(metadata: &ViewAndMutationMeta) -> Vec<usize> {
     positions
 }
 
-/// The values that have tangents, by [`tangent_positions`], and what they are made of.
-pub(super) fn tangent_specs(metadata: &ViewAndMutationMeta) -> Vec<(&TensorSpec, &MaybeSubclass)> {
+/// Whose gradient the tangent of the value at a position is.
+pub(super) fn gradient_of(metadata: &ViewAndMutationMeta, inputs: &[InputSpec], position: usize) -> SourceName {
+    let mutated = metadata.runtime_mutated();
+    let name = match (mutated.get(position), position - mutated.len().min(position)) {
+        (Some(input), _) => match inputs.get(*input).and_then(|spec| spec.called.as_ref()) {
+            Some(called) => format!("gradient of what is written to {}", called.name),
+            None => format!("gradient of what is written to input {input}"),
+        },
+        (None, output) if output < metadata.output_info.len() => format!("gradient of output {output}"),
+        (None, base) => format!("gradient of base {}", base - metadata.output_info.len()),
+    };
+    SourceName { name, is_parameter: false }
+}
+
+/// The positions of values that have tangents, by [`tangent_positions`], with the values and what they are made of.
+pub(super) fn tangent_specs(metadata: &ViewAndMutationMeta) -> Vec<(usize, &TensorSpec, &MaybeSubclass)> {
     let mutated = metadata.runtime_mutated().into_iter().map(|i| Some(&metadata.input_info[i].spec));
     let outputs = metadata.output_info.iter().map(|o| o.spec.as_ref());
     let bases = metadata.output_info.iter().filter(|o| o.base.is_some()).map(|o| o.base.as_ref());
     let returned: Vec<Option<&TensorSpec>> = mutated.chain(outputs).chain(bases).collect();
     let made_of = |p: usize| &metadata.subclass_fw_graph_out_meta[p];
-    tangent_positions(metadata).into_iter().filter_map(|p| Some((returned[p]?, made_of(p)))).collect()
+    tangent_positions(metadata).into_iter().filter_map(|p| Some((p, returned[p]?, made_of(p)))).collect()
 }
 
 /// A tangent is expected with the strides of its value. Where sizes are symbolic, or elements of the value share memory, only

@@ -5,7 +5,7 @@ use crate::autograd;
 use crate::decompositions::Table;
 use crate::dispatch::{Fact, OpEntry, Type, Value, named};
 use crate::error::Result;
-use crate::graph::{Annotation, Arg, FakeValue, Graph, Meta, Node, NodeId, SourceFn, Target, compute_float, snake_case};
+use crate::graph::{Annotation, Arg, FakeValue, Graph, Meta, Node, NodeId, SourceFn, SourceName, Target, compute_float, snake_case};
 use crate::shape::{Expr, FloatExpr, SymInt};
 use crate::span::Source;
 use crate::tensor::Tensor;
@@ -201,6 +201,11 @@ impl Tracer {
         }
         layout::look_for_format(t)?;
         Ok(id)
+    }
+
+    /// Notes what the script calls an input.
+    pub(super) fn call_input(&self, id: NodeId, called: Option<Rc<SourceName>>) {
+        self.graph.borrow_mut().node_mut(id).meta.input = called;
     }
 
     /// Adds a token as an input.

@@ -240,7 +240,7 @@ fn compile_until_it_holds(
     let number = next_graph();
     let reported = report::CapturedGraph {
         id: number,
-        function: about.name.clone(),
+        function: about.function(),
         graph: crate::graph_view::view(&captured.written()),
         guards: Vec::new(),
         entry: None,

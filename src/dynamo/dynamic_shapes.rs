@@ -4,6 +4,7 @@
 //! a symbol is named after where its size is found. Without a mark a dimension is static until it has been seen to vary.
 
 use crate::dynamo::settings::switch_of;
+use crate::graph::SourceName;
 use crate::shape::{Expr, ShapeEnv, SymFloat, SymInt, Symbol, SymbolInfo};
 use crate::tensor::{Geometry, Tensor};
 use std::collections::HashMap;
@@ -59,6 +60,11 @@ impl InputSource {
         }
         let marks = told.into_iter().chain(self.marks.iter().copied()).collect();
         std::borrow::Cow::Owned(InputSource { marks, ..self.clone() })
+    }
+
+    /// What the script calls it.
+    pub(in crate::dynamo) fn called(&self) -> std::rc::Rc<SourceName> {
+        std::rc::Rc::new(SourceName::of_source(&self.source, self.is_parameter))
     }
 
     fn number(&self, position: usize) -> u32 {

@@ -112,6 +112,11 @@ impl About {
         })
     }
 
+    /// The function for a person: of code after a break, PyTorch's name of the resume function.
+    pub fn function(&self) -> String {
+        self.resumed.borrow().as_ref().map_or_else(|| self.name.clone(), |rest| rest.name.to_string())
+    }
+
     /// Where the caller keeps a tensor.
     pub fn source(&self, t: &Tensor, index: usize) -> InputSource {
         rustpython_vm::vm::thread::with_current_vm(|vm| {

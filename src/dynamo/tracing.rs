@@ -11,7 +11,7 @@ use super::graph_breaks::unsupported::Unsupported;
 use super::guards::manager;
 use super::variables::{higher_order_ops, nn_module};
 
-pub(crate) use super::backends::studies::{ask, reset as forget_studies};
+pub(crate) use super::backends::studies::{ask, known as studied, reset as forget_studies};
 pub(crate) use super::bytecode_analysis::decoded::{comprehension, is_checked};
 pub(crate) use super::cache::compiled_function::branch_reason;
 pub(crate) use super::eval_frame::call::{

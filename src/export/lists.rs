@@ -28,7 +28,8 @@ pub fn dot(nodes: &[NodeView]) -> String {
     for node in nodes {
         let kind = annotation(node).map(|kind| format!("\n{kind}")).unwrap_or_default();
         let is_call = node.op.starts_with("call_");
-        let label = if is_call { format!("{}\n{}{kind}", node.name, node.target) } else { format!("{}{kind}", node.name) };
+        let second = if is_call { Some(&node.target) } else { node.source.as_ref() };
+        let label = format!("{}{}{kind}", node.name, second.map(|line| format!("\n{line}")).unwrap_or_default());
         let shape = match &*node.op {
             "placeholder" => ", shape=ellipse",
             "output" => ", shape=doubleoctagon",

@@ -54,9 +54,12 @@ pub fn python(graph: &GraphView, about: &str, bundle: Option<&Bundle>) -> Result
         class(module, &graph.modules, &lines, &mut out).ok_or_else(wrong)?;
     }
     let values = bundle.map(values).unwrap_or_default();
+    let sources: HashMap<&str, &str> = graph.nodes.iter().filter_map(|node| Some((node.name.as_str(), node.source.as_deref()?))).collect();
     let takes = |input: &InputView| {
+        // A script may call anything anything; a comment ends with its line.
+        let source = sources.get(&*input.name).map(|source| format!(" ({})", source.replace(char::is_control, " "))).unwrap_or_default();
         let value = values.get(&*input.name).map_or_else(|| expression(&input.value, &[]), |value| known(value, &input.value));
-        format!("        {value},  # {}\n", input.name)
+        format!("        {value},  # {}{source}\n", input.name)
     };
     let inputs: String = outermost.inputs.iter().map(takes).collect();
     let inputs = if inputs.is_empty() { "    return []\n".to_owned() } else { format!("    return [\n{inputs}    ]\n") };

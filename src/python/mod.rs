@@ -24,11 +24,13 @@ mod stdio;
 mod supervise;
 mod traceback;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 
 use rustpython_vm::VirtualMachine;
 use web_time::Instant;
 
+use crate::report::sentences::{Sentence, Told};
 use crate::report::{Answer, Event, Exception, Question};
 use current::Run;
 pub use current::{RunOptions, Sink};
@@ -106,6 +108,13 @@ impl Interpreter {
     /// [`Event::Finished`].
     pub fn run(&self, program: &str, filename: &str, options: &RunOptions, sink: Sink) -> i32 {
         let started = Instant::now();
+        let told = RefCell::new(Told::default());
+        let sink: Sink = Rc::new(move |event| {
+            let more = told.borrow_mut().after(&event);
+            // The end is the last that is said.
+            let (before, after) = if matches!(event, Event::Finished { .. }) { (more, Vec::new()) } else { (Vec::new(), more) };
+            before.into_iter().chain([event]).chain(after).for_each(|event| sink(event));
+        });
         let finish = |exception| sink(Event::Finished { exception, seconds: started.elapsed().as_secs_f64() });
         self.vm.enter(|vm| {
             self.forget(vm);
@@ -138,6 +147,20 @@ impl Interpreter {
     /// Answers a question about a compilation of the last run, without running anything.
     pub fn ask(&self, compilation: u32, question: &Question) -> Answer {
         crate::dynamo::tracing::ask(compilation, question)
+    }
+
+    /// What there is to say of memory, per compilation of the last run that has a backward; beside it the peak under a budget.
+    pub fn memory(&self, budget: f64) -> Vec<(u32, Sentence)> {
+        let said = |answer| match answer {
+            Answer::Peak { sentence } => Some(sentence),
+            Answer::Eager { kept, .. } => Some(kept),
+            _ => None,
+        };
+        let both = |compilation| {
+            [Question::Peak { budget }, Question::Eager].map(|question| (compilation, said(self.ask(compilation, &question))))
+        };
+        let all = crate::dynamo::tracing::studied().into_iter().flat_map(both);
+        all.filter_map(|(compilation, sentence)| Some((compilation, sentence?))).collect()
     }
 
     /// Gets ready for the next run: forgets the last one and imports what it imported of `torch`, untouched. Worth calling

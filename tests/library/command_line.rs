@@ -49,6 +49,38 @@ fn json_is_one_report() {
 }
 
 #[test]
+fn a_run_explains_what_it_came_to() {
+    let script = "import torch
+class Counter(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.step = 0
+        self.weight = torch.nn.Parameter(torch.ones(4))
+
+    def forward(self, x):
+        self.step += 1
+        y = (x * self.weight).sin()
+        return y * self.step + y.sum().item()
+
+f = torch.compile(Counter())
+for _ in range(3):
+    f(torch.ones(8, 4)).sum().backward()
+print('counted')
+";
+    let output = run("explained.py", script, &["--explain"]);
+    assert_eq!((text(&output.stdout), output.status.code()), ("counted\n", Some(0)));
+    let stderr = text(&output.stderr);
+    let lines: Vec<&str> = stderr.lines().filter(|line| !line.starts_with("compilation ") || line.starts_with("compilation 0 ")).collect();
+    let want = "compilation 0 (Counter): Peak 660 B at cos: 260 B from line 11, 256 B from line 10, 144 B from 2 other places; budget 0.5: 660 B.
+compilation 0 (Counter): Activations kept for the backward: 0 B; eager mode keeps 128 B, 128 B more.
+self.step == k (line 9): 2 of 2 cache misses of Counter [0]; set torch._dynamo.config.allow_unspec_int_on_nn_module = True
+graph break at line 11: Unsupported Tensor.item() call with capture_scalar_outputs=False, 3 times
+  Set `torch._dynamo.config.capture_scalar_outputs = True` or `export TORCHDYNAMO_CAPTURE_SCALAR_OUTPUTS=1` to include these operations in the captured graph.
+  https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0124.html";
+    assert_eq!(lines.join("\n"), want);
+}
+
+#[test]
 fn a_time_limit_ends_a_script() {
     let output = run("endless.py", "while True: pass\n", &["--time-limit", "0.2"]);
     assert!(text(&output.stderr).ends_with("TimeLimitExceeded: the script ran longer than its time limit of 0.2 s\n"));

@@ -58,7 +58,10 @@ fn a_file_holds_what_indices_and_sizes_were() {
     let python = exported("cross_entropy", "forward", 0);
     assert!(python.contains("tensor([5], [1], torch.int64, [0, 2, 1, 1, 0]),  # primals_2"), "{python}");
     let python = exported("dynamic", "forward", 1);
-    assert!(python.contains("        7,  # primals_1\n        tensor([7, 2], [2, 1], torch.float32),  # primals_2\n"), "{python}");
+    assert!(
+        python.contains("        7,  # primals_1 (x.size()[0])\n        tensor([7, 2], [2, 1], torch.float32),  # primals_2 (x)\n"),
+        "{python}"
+    );
 }
 
 /// An example with a change: what stands in its file, and what takes that place.

@@ -75,7 +75,7 @@ torch.compile(m)(torch.randn(8, 16)).square().mean().backward()
         on_large_stack(move || {
             let interpreter = Interpreter::new();
             script::run_in(&interpreter, BLOCK, &RunOptions { backend, ..RunOptions::default() });
-            let Answer::Eager { memory } = interpreter.ask(0, &Question::Eager) else { panic!("no memory of eager mode") };
+            let Answer::Eager { memory, .. } = interpreter.ask(0, &Question::Eager) else { panic!("no memory of eager mode") };
             memory
         })
         .unwrap()

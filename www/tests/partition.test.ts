@@ -17,6 +17,7 @@ const memory: MemoryProfile = {
   ],
   peak_step: 1,
   peak_bytes: 32,
+  saved_bytes: 0,
   between_bytes: 24,
 };
 const decision = (name: string, fate: string, more: Partial<Decision> = {}): Decision => ({ name, fate, reason: "", needed_by: [], recomputed_from: [], ...more });

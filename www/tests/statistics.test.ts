@@ -2,7 +2,6 @@
 import { expect, it } from "vitest";
 import type { TensorData } from "../src/generated/report";
 import { drawn } from "../src/panes/run/losses";
-import { sourceName } from "../src/report/labels";
 import { cells, grid, histogram, indexOf, statistics } from "../src/report/statistics";
 import { elements } from "../src/report/tensor";
 
@@ -58,15 +57,6 @@ it("lets the value farthest from zero speak for a cell", () => {
 it("finds an element's index", () => {
   expect(indexOf(23, [2, 3, 4])).toEqual([1, 2, 3]);
   expect(indexOf(0, [])).toEqual([]);
-});
-
-it("reads the names of sources", () => {
-  expect(["L_x_", "G_model_modules_hidden_parameters_weight_", "L_self_modules_layers_modules_0_buffers_running_mean_", "primals_1"].map(sourceName)).toEqual([
-    "x",
-    "model.hidden.weight",
-    "self.layers.0.running_mean",
-    "primals_1",
-  ]);
 });
 
 it("draws some of many steps, the last among them", () => {

@@ -21,7 +21,9 @@ mod steps;
 pub use graph::{Graph, Place, snake_case};
 pub use listing::{listing, listing_row, opcode};
 pub use literal::{arg_repr, float_repr, str_repr};
-pub use node::{Annotation, Arg, FakeValue, Meta, Node, NodeId, Opcode, Recompute, Shown, SourceFn, Target, Written, WrittenCall};
+pub use node::{
+    Annotation, Arg, FakeValue, Meta, Node, NodeId, Opcode, Recompute, Shown, SourceFn, SourceName, Target, Written, WrittenCall,
+};
 pub use parse::{Parsed, parse, parse_size, parse_type, read};
 pub use print::{FunctionLines, Printed, Style, code, identifier, imports, print_readable, readable, recompute_name, returned, signature};
 pub use sizes::{FloatNodes, SizeNodes, compute as compute_size, compute_float, node_name};

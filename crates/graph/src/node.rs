@@ -231,6 +231,62 @@ pub struct Meta {
     pub written_type: Option<Rc<str>>,
     /// What logs say of an input (`PlainAOTInput(idx=0)`), or of an output's values, one each.
     pub descriptors: Option<Vec<Rc<str>>>,
+    /// Of an input: what the script calls it.
+    pub input: Option<Rc<SourceName>>,
+}
+
+/// What a script calls an input of a graph; of a tangent, whose gradient it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceName {
+    /// `model.blocks.3.attn.qkv.weight`
+    pub name: String,
+    /// Whether it is a parameter of a module.
+    pub is_parameter: bool,
+}
+
+impl SourceName {
+    /// By a guard's source: `L['self']._modules['hidden']._parameters['weight']` is `self.hidden.weight`.
+    pub fn of_source(source: &str, is_parameter: bool) -> Self {
+        let mut name = String::with_capacity(source.len());
+        let mut rest = source;
+        while !rest.is_empty() {
+            let quoted = |before: &str| rest.strip_prefix(before)?.split_once("']");
+            let is_first = name.is_empty();
+            let variable = ["L['", "G['"].into_iter().filter(|_| is_first).find_map(quoted).map(|found| ("", found));
+            let member = || ["._modules['", "._parameters['", "._buffers['"].into_iter().find_map(quoted).map(|found| (".", found));
+            if let Some((dot, (word, after))) = variable.or_else(member) {
+                name.push_str(dot);
+                name.push_str(word);
+                rest = after;
+            } else {
+                let next = rest.chars().next().map_or(rest.len(), char::len_utf8);
+                name.push_str(&rest[..next]);
+                rest = &rest[next..];
+            }
+        }
+        SourceName { name, is_parameter }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SourceName;
+
+    #[test]
+    fn sources_are_read_as_the_script_writes_them() {
+        let cases = [
+            ("L['x']", "x"),
+            ("L['self']._modules['blocks']._modules['3']._parameters['weight']", "self.blocks.3.weight"),
+            ("G['model']._buffers['running_mean']", "model.running_mean"),
+            ("L['batch']['ids']", "batch['ids']"),
+            ("L['x'].size()[0]", "x.size()[0]"),
+            ("L['f'].__closure__[0].cell_contents", "f.__closure__[0].cell_contents"),
+            ("L['é'", "L['é'"),
+        ];
+        for (source, expected) in cases {
+            assert_eq!(SourceName::of_source(source, false).name, expected);
+        }
+    }
 }
 
 /// The call of the script's that a node is part of, as the captured graph shows it.

@@ -8,7 +8,7 @@ use graph::{
 };
 use partition::is_tangent;
 use partition::op_sets::{is_impure, is_mutable};
-use partition::saved::storages;
+use partition::saved::{Storage, storages};
 use report::{ExampleValue, GraphView, InputView, ModuleView, NodeView, Saved};
 use shape::SymInt;
 use tensor::strided::{dense_bytes, number_at};
@@ -45,6 +45,7 @@ pub fn view(graph: &Graph) -> GraphView {
                 is_backward: node.meta.is_backward,
                 mutates: is_mutable(node),
                 seq_nr: node.meta.seq_nr,
+                source: node.meta.input.as_ref().filter(|_| node.opcode == Opcode::Placeholder).map(|input| input.name.clone()),
             }
         })
         .collect();
@@ -191,6 +192,29 @@ pub fn saved_values(forward: &Graph, names: &[String]) -> Vec<Saved> {
         }
     };
     names.iter().map(one).collect()
+}
+
+/// Marks saved values that belong to the backward alone (PyTorch's donated buffers): no input, no output of the forward or of the
+/// backward lies in their storage.
+pub fn mark_donated(saved: &mut [Saved], forward: &Graph, backward: &Graph) {
+    let (of_forward, of_backward) = (storages(forward), storages(backward));
+    let bases = |graph: &Graph, outputs: &[Arg], storages: &HashMap<String, Storage>| {
+        let mut found = HashSet::new();
+        outputs.iter().for_each(|output| {
+            output.for_each_node(&mut |id| {
+                let base = storages.get(&*graph.node(id).name).map(|storage| storage.base.clone());
+                found.extend(base);
+            });
+        });
+        found
+    };
+    let returned = forward.outputs();
+    let own = bases(forward, &returned[..returned.len().saturating_sub(saved.len())], &of_forward);
+    let gradients = bases(backward, &backward.outputs(), &of_backward);
+    for value in saved.iter_mut().filter(|value| value.dtype.is_some() && !value.of_input) {
+        let base = of_forward.get(&value.name).map(|storage| &storage.base);
+        value.donated = base.is_some_and(|base| !own.contains(base)) && !gradients.contains(&value.name);
+    }
 }
 
 fn saved(name: &str, node: Option<&Node>) -> Saved {

@@ -6,10 +6,10 @@ use super::classify::NodeInfo;
 use super::config::PartitionConfig;
 use super::cost::flops;
 use super::extract::Modules;
-use super::joint::{Joint, index, is_sym_node, must_recompute, size_of};
+use super::joint::{Joint, index, is_getitem, is_sym_node, must_recompute, size_of};
 use super::op_sets::{self, packet};
-use super::reasons::CostNote;
-use super::rules::{Solution, Weight, is_reachable};
+use super::reasons::{BanReason, CostNote};
+use super::rules::{Solution, Weight, is_reachable, materialized_by};
 use diagnostics::error::Result;
 use graph::{Graph, Node, NodeId, Opcode, Recompute};
 use report::{self, Capacity, CapacityParts, Cost, Cut, Decision};
@@ -208,10 +208,42 @@ impl Explained<'_> {
         }
         let Some(solution) = self.solution else { return "the backward reads it".to_owned() };
         if let Some(reason) = solution.reasons.get(&node.id) {
-            return reason.why_saved();
+            return self.why_not_recomputed(node, *reason);
         }
         let bytes = size_of(node).unwrap_or(0);
         format!("saving its {bytes} bytes is cheaper than saving what it would be recomputed from")
+    }
+
+    /// By which rule a value that the backward needs is saved.
+    fn why_not_recomputed(&self, node: &Node, reason: BanReason) -> String {
+        let operator = |node: &Node| match node.inputs().first() {
+            Some(call) if is_getitem(node) => packet(self.joint.graph.node(*call)).map(str::to_owned),
+            _ => packet(node).map(str::to_owned),
+        };
+        let of = operator(node).map_or_else(|| "its operator".to_owned(), |name| format!("`{name}`"));
+        let why = match reason {
+            BanReason::PrimalInput => {
+                let name = node.meta.input.as_ref().map(|input| format!(" (`{}`)", input.name)).unwrap_or_default();
+                return format!("graph input{name}, needed by the backward; already in memory, saving it costs nothing");
+            }
+            BanReason::MarkedMustSave => return "marked MUST_SAVE by checkpointing".to_owned(),
+            BanReason::NotInAllowlist => format!("{of} is never recomputed by default (not in the recomputable list)"),
+            BanReason::ComputeIntensive => format!("{of} is compute-intensive"),
+            BanReason::Random => format!("{of} draws random numbers"),
+            BanReason::MaterializedInBackward => {
+                let user = materialized_by(self.joint, self.info, node).and_then(operator);
+                let user = user.map_or_else(|| "a call".to_owned(), |name| format!("`{name}`"));
+                format!(
+                    "the backward uses it in {user}, which does not fuse, so it would be materialized anyway (`ban_recompute_materialized_backward`)"
+                )
+            }
+            BanReason::ForwardRngSeed
+            | BanReason::TooFarFromBackward
+            | BanReason::Reduction
+            | BanReason::UsedFarApart
+            | BanReason::LongFusibleChain => reason.words().to_owned(),
+        };
+        format!("not recomputed: {why}")
     }
 
     fn why_recomputed(&self, node: &Node, from: &[String], cost: Option<&report::Cost>) -> String {

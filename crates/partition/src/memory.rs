@@ -81,6 +81,9 @@ impl Timeline {
             born,
             dies: born,
             span: node.meta.source.as_ref().map(|s| s.span.clone()),
+            file: node.meta.source.as_ref().map(|s| s.file.to_string()).unwrap_or_default(),
+            module_path: node.meta.module_path.as_deref().unwrap_or_default().to_owned(),
+            is_parameter: node.meta.input.as_ref().is_some_and(|input| input.is_parameter),
         });
         Some(self.values.len() - 1)
     }
@@ -98,7 +101,17 @@ impl Timeline {
         }
     }
 
-    fn finish(mut self, label: &str, forward_steps: usize) -> MemoryProfile {
+    /// Bytes of storages that calls of the forward make and calls of the backward read.
+    fn saved_bytes(&self, forward_steps: usize) -> u64 {
+        let is_saved = |value: &&MemoryValue| {
+            !matches!(value.kind.as_str(), "input" | "tangent")
+                && (value.born as usize) < forward_steps
+                && value.dies as usize >= forward_steps
+        };
+        self.values.iter().filter(is_saved).map(|value| value.bytes).sum()
+    }
+
+    fn finish(mut self, label: &str, forward_steps: usize, saved_bytes: u64) -> MemoryProfile {
         let last = (self.steps.len() as u32).saturating_sub(1);
         let mut change = vec![0i64; self.steps.len() + 2];
         let mut between = 0;
@@ -128,6 +141,7 @@ impl Timeline {
             peak_step: peak.0,
             peak_bytes: peak.1,
             between_bytes: between,
+            saved_bytes,
         }
     }
 }
@@ -148,12 +162,13 @@ pub(super) fn of_parts(label: &str, forward: &Graph, backward: &Graph, num_fwd_o
             }
         }
     }
+    let saved_bytes = timeline.saved_bytes(forward_steps);
     timeline.keep(&place, &outputs, "output");
     let known = forward.nodes().filter_map(|n| place[index(n.id)].map(|p| (n.name.to_string(), p))).collect::<HashMap<_, _>>();
     let second = Joint::new(backward, 0);
     let place = timeline.run(&second, &known_inputs(backward, &known), |_| true);
     timeline.keep(&place, &second.outputs().1, "gradient");
-    timeline.finish(label, forward_steps)
+    timeline.finish(label, forward_steps, saved_bytes)
 }
 
 /// What the backward takes over, by name; its own calls may have a forward value's name.
@@ -172,6 +187,7 @@ pub(super) fn of_joint(label: &str, graph: &Graph, num_fwd_outputs: usize) -> Me
         value.born = forward_steps as u32;
     }
     let (outputs, gradients) = joint.outputs();
+    let saved_bytes = timeline.saved_bytes(forward_steps);
     timeline.keep(&place, &outputs, "output");
     timeline.keep(&place, &gradients, "gradient");
     for value in timeline.values.iter_mut() {
@@ -179,5 +195,5 @@ pub(super) fn of_joint(label: &str, graph: &Graph, num_fwd_outputs: usize) -> Me
             value.kind = "saved".to_owned();
         }
     }
-    timeline.finish(label, forward_steps)
+    timeline.finish(label, forward_steps, saved_bytes)
 }

@@ -50,34 +50,15 @@ impl BanReason {
             BanReason::PrimalInput => "it is an input",
             BanReason::ForwardRngSeed => "forward RNG seed",
             BanReason::MarkedMustSave => "checkpointing says to save it",
-            BanReason::NotInAllowlist => "its operator is not among the cheap ones that may be recomputed",
+            BanReason::NotInAllowlist => "its operator is not in the recomputable list",
             BanReason::Random => "it draws random numbers",
             BanReason::ComputeIntensive => "its operator is compute-intensive",
-            BanReason::MaterializedInBackward => {
-                "the backward reads it with a call that does not fuse, so it would have to be written out again"
-            }
+            BanReason::MaterializedInBackward => "the backward uses it in a call that does not fuse, so it would be materialized anyway",
             BanReason::TooFarFromBackward => "it is farther from the backward than max_dist_from_bw allows",
             BanReason::Reduction => "its result is less than a quarter of what it reads: small to save, much to read again",
             BanReason::UsedFarApart | BanReason::LongFusibleChain => {
                 "it is read far from what it would be fused with, or ends a long chain of fusible calls"
             }
-        }
-    }
-
-    /// Why the value is saved, for a person.
-    pub(super) fn why_saved(self) -> String {
-        match self {
-            BanReason::PrimalInput => "an input that the backward reads, or computes other values from".to_owned(),
-            BanReason::MarkedMustSave => "marked MUST_SAVE by checkpointing".to_owned(),
-            BanReason::ForwardRngSeed
-            | BanReason::NotInAllowlist
-            | BanReason::Random
-            | BanReason::ComputeIntensive
-            | BanReason::MaterializedInBackward
-            | BanReason::TooFarFromBackward
-            | BanReason::Reduction
-            | BanReason::UsedFarApart
-            | BanReason::LongFusibleChain => format!("the backward needs it, and it is not recomputed: {}", self.words()),
         }
     }
 }

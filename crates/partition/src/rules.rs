@@ -7,7 +7,7 @@ use super::classify::{NodeInfo, UNREACHABLE};
 use super::config::{MinCutOptions, PartitionConfig};
 use super::flow::{infinite_path, minimum_cut};
 use super::joint::{Joint, index, is_backward_state, is_fwd_seed_offset, is_primal, is_sym_node, must_recompute, size_of};
-use super::op_sets::{self, is_view, packet};
+use super::op_sets::{self, is_aliasing, is_view, packet};
 use super::reasons::{BanReason, CostNote};
 use diagnostics::error::{Error, Result};
 use graph::{FakeValue, Node, NodeId, Opcode, Recompute, Target};
@@ -197,7 +197,7 @@ impl Rules<'_> {
         } else if op_sets::is_compute_intensive(node) {
             return Ok(Some(BanReason::ComputeIntensive));
         }
-        if self.options.ban_if_materialized_backward && self.is_materialized_backwards(node) {
+        if self.options.ban_if_materialized_backward && materialized_by(self.joint, self.info, node).is_some() {
             return Ok(Some(BanReason::MaterializedInBackward));
         }
         let distance = self.info.dist_from_bw[index(node.id)];
@@ -216,26 +216,6 @@ impl Rules<'_> {
             }
         }
         Ok(None)
-    }
-
-    /// Whether a call of the backward reads the value, or a view of it, without fusing with it.
-    fn is_materialized_backwards(&self, node: &Node) -> bool {
-        if is_view(node) {
-            return false;
-        }
-        let mut stack = vec![node];
-        let mut seen = HashSet::from([node.id]);
-        while let Some(current) = stack.pop() {
-            for user in self.joint.users(current.id) {
-                if !self.info.required_fw[index(user.id)] && !is_fusible(current, user) {
-                    return true;
-                }
-                if is_view(user) && seen.insert(user.id) {
-                    stack.push(user);
-                }
-            }
-        }
-        false
     }
 
     /// What saving a value costs: its bytes, more of them the farther from the backward, twice where it would be fused away.
@@ -395,4 +375,29 @@ impl Rules<'_> {
 /// Whether the backward can reach a value.
 pub(super) fn is_reachable(info: &NodeInfo, id: NodeId) -> bool {
     info.dist_from_bw[index(id)] < UNREACHABLE
+}
+
+/// The call of the backward that reads a value, or a view of it, without fusing with it: the value is materialized for that anyway. Of
+/// several the first that computes something.
+pub(super) fn materialized_by<'a>(joint: &'a Joint, info: &NodeInfo, node: &'a Node) -> Option<&'a Node> {
+    if is_view(node) {
+        return None;
+    }
+    let mut stack = vec![node];
+    let mut seen = HashSet::from([node.id]);
+    let mut alias = None;
+    while let Some(current) = stack.pop() {
+        for user in joint.users(current.id) {
+            if !info.required_fw[index(user.id)] && !is_fusible(current, user) {
+                if !is_aliasing(user) {
+                    return Some(user);
+                }
+                alias = alias.or(Some(user));
+            }
+            if is_view(user) && seen.insert(user.id) {
+                stack.push(user);
+            }
+        }
+    }
+    alias
 }

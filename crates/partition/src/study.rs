@@ -8,6 +8,7 @@ use super::rules::{Solution, Weight};
 use super::{MemoryBudgetSolver, PartitionConfig, Partitioned, Partitioner, explain, memory, partition, prepare};
 use diagnostics::error::{Error, Result};
 use graph::{Graph, NodeId, Opcode, Recompute};
+use report::sentences::{self, Sentence};
 use report::{
     Answer, Counterfactual, CurvePoint, CutNetwork, CutNode, MemoryProfile, PartitionAnswer, PartitionQuery, Question, ValueSize,
 };
@@ -50,7 +51,8 @@ impl Study {
     pub fn answer(&self, question: &Question) -> Answer {
         let answer = match question {
             Question::Partition { query } => self.partition(query).map(|partition| Answer::Partition { partition: Box::new(partition) }),
-            Question::Eager => self.eager().map(|memory| Answer::Eager { memory }),
+            Question::Eager => self.compared_with_eager(),
+            Question::Peak { budget } => self.peak(*budget).map(|sentence| Answer::Peak { sentence }),
             Question::Curve { solver, points } => {
                 self.curve(solver.as_deref(), points.unwrap_or(CURVE_POINTS)).map(|points| Answer::Curve { points })
             }
@@ -117,11 +119,26 @@ impl Study {
         Ok(PartitionAnswer { partition: split.report, memory })
     }
 
+    /// Memory in eager mode, and what the run's partition keeps beside it.
+    fn compared_with_eager(&self) -> Result<Answer> {
+        let (memory, split) = (self.eager()?, self.split(&PartitionQuery::default())?);
+        let (ours, eager) = (split.report.activation_bytes, memory.saved_bytes);
+        Ok(Answer::Eager { kept: sentences::kept(ours, eager), is_less: eager < ours, memory })
+    }
+
     /// Memory in eager mode.
     fn eager(&self) -> Result<MemoryProfile> {
         let mut graph = self.eager.as_ref().map_or_else(|| Ok(Graph::clone(&self.joint)), |trace| trace())?;
         graph.eliminate_dead_code(&|n| super::op_sets::is_impure(n, self.config.random_is_impure));
         Ok(memory::of_joint("eager", &graph, self.num_fwd_outputs))
+    }
+
+    /// Where the peak of the run's partition is, beside the one under a budget.
+    fn peak(&self, budget: f64) -> Result<Sentence> {
+        let run = self.partition(&PartitionQuery::default())?;
+        let min_cut = Some(Partitioner::MinCut.name().to_owned());
+        let other = self.partition(&PartitionQuery { partitioner: min_cut, budget: Some(budget), ..PartitionQuery::default() })?;
+        Ok(sentences::peak(&run.memory, Some((budget, other.memory.peak_bytes)), false))
     }
 
     fn curve(&self, solver: Option<&str>, points: u32) -> Result<Vec<CurvePoint>> {

@@ -16,10 +16,12 @@ pub const PYTORCH_VERSION: &str = "2.15.0";
 
 pub mod bundle;
 mod cache_entry;
+mod capture;
 mod check;
 pub mod log;
 mod partition;
 pub mod protocol;
+pub mod sentences;
 /// The same file once more, so that the place in the script has a TypeScript type where those of this crate have theirs.
 #[cfg(test)]
 #[path = "../../diagnostics/src/span.rs"]
@@ -32,10 +34,12 @@ pub use cache_entry::{
     CacheEntryCondition, CacheEntryFact, CacheEntryInput, CacheEntryMark, CacheEntrySymbol, CacheEntryView, LastCall, LastInput, LastUnmet,
     LastValue, Recompile, Trial, Verdict, WhatIf,
 };
+pub use capture::{GraphBreak, RecompileLimit};
 pub use check::{Check, Difference, DifferingNode};
 #[cfg(not(test))]
 pub use diagnostics::span::Span;
 pub use partition::*;
+use sentences::{BreakPlace, Misses, Sentence};
 #[cfg(test)]
 pub use span::Span;
 pub use throttle::Throttle;
@@ -97,6 +101,10 @@ pub struct NodeView {
     /// Sequence number of the forward operator it belongs to.
     #[cfg_attr(test, ts(type = "number | null"))]
     pub seq_nr: Option<i64>,
+    /// Of an input, what the script calls it (`model.blocks.3.attn.qkv.weight`); of a tangent, whose gradient it is.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[cfg_attr(test, ts(optional))]
+    pub source: Option<String>,
 }
 
 /// A graph: its text as PyTorch prints it, and its nodes.
@@ -368,6 +376,10 @@ pub struct Saved {
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     #[cfg_attr(test, ts(optional, as = "Option<bool>"))]
     pub of_input: bool,
+    /// Whether it belongs to the backward alone, which may overwrite it (a donated buffer).
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    #[cfg_attr(test, ts(optional, as = "Option<bool>"))]
+    pub donated: bool,
     /// The expression, of a symbolic integer.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub sym: Option<String>,
@@ -417,6 +429,10 @@ pub struct Compilation {
     /// Values saved between forward and backward, in the forward's order.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub saved: Option<Vec<Saved>>,
+    /// What donated saved values mean for `retain_graph=True`, where there are any.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[cfg_attr(test, ts(optional))]
+    pub donated: Option<Sentence>,
     /// What the partitioner decided.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub partition: Option<Partition>,
@@ -424,44 +440,6 @@ pub struct Compilation {
     #[serde(default)]
     #[cfg_attr(test, ts(type = "Array<[number | null, string, string]>"))]
     pub seq_nr: Vec<(Option<i64>, String, String)>,
-}
-
-/// A place where capture had to stop.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
-pub struct GraphBreak {
-    /// Why, in PyTorch's words.
-    pub reason: String,
-    /// Where.
-    pub span: Option<Span>,
-}
-
-/// A frame that is not compiled again: it has as many cache entries as `torch._dynamo.config` allows.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
-pub struct RecompileLimit {
-    /// The frame id, as in `TORCH_LOGS=recompiles`.
-    pub frame: u32,
-    /// Name of the Python function.
-    pub function: String,
-    /// `recompile_limit` or `accumulated_recompile_limit`.
-    pub config: String,
-    /// Its value.
-    pub limit: u32,
-    /// The guard that failed last, in the words of `TORCH_LOGS=recompiles`.
-    pub reason: String,
-    /// How many calls ran it uncompiled.
-    pub calls: u32,
-    /// Where in the script these were made: each place once, the first hundred.
-    pub called_at: Vec<Span>,
-}
-
-impl RecompileLimit {
-    fn note(&mut self, span: Option<Span>) {
-        const MOST: usize = 100;
-        self.calls = self.calls.saturating_add(1);
-        self.called_at.extend(span.filter(|span| self.called_at.len() < MOST && !self.called_at.contains(span)));
-    }
 }
 
 /// A compiled graph that was run.
@@ -525,6 +503,16 @@ pub enum Event {
         frame: u32,
         /// The call in the script.
         span: Option<Span>,
+    },
+    /// What the cache misses of a frame come to so far.
+    Misses {
+        /// By cause; those of a frame seen before replace what was said of it.
+        misses: Misses,
+    },
+    /// A graph broke: how often it has at that place.
+    BreakPlace {
+        /// The place; one of an id seen before replaces it.
+        place: BreakPlace,
     },
     /// Compiled autograd made a graph.
     CompiledAutograd {
@@ -592,6 +580,12 @@ pub struct Report {
     pub calls: Vec<LastCall>,
     /// Where capture stopped.
     pub breaks: Vec<GraphBreak>,
+    /// The cache misses of each frame, by cause.
+    #[serde(default)]
+    pub misses: Vec<Misses>,
+    /// Each place where graphs broke.
+    #[serde(default)]
+    pub break_places: Vec<BreakPlace>,
     /// Compiled graphs that ran, in order.
     pub runs: Vec<GraphRun>,
     /// By compilation, how its values compare with eager mode's, where the run was to compare them.
@@ -620,6 +614,8 @@ impl Default for Report {
             limits: Vec::new(),
             calls: Vec::new(),
             breaks: Vec::new(),
+            misses: Vec::new(),
+            break_places: Vec::new(),
             runs: Vec::new(),
             checks: Vec::new(),
             finished: false,
@@ -649,6 +645,14 @@ impl Report {
             Event::Uncompiled { frame, span } => {
                 self.limits.iter_mut().filter(|limit| limit.frame == frame).for_each(|limit| limit.note(span.clone()))
             }
+            Event::Misses { misses } => match self.misses.iter_mut().find(|known| known.id == misses.id) {
+                Some(known) => *known = misses,
+                None => self.misses.push(misses),
+            },
+            Event::BreakPlace { place } => match self.break_places.iter_mut().find(|known| known.id == place.id) {
+                Some(known) => *known = place,
+                None => self.break_places.push(place),
+            },
             Event::CompiledAutograd { tape } => {
                 let known = self.tapes.iter().position(|known| known.id == tape.id);
                 let text = known.and_then(|at| self.compiled_autograd.get_mut(at));

@@ -2,6 +2,7 @@
 //! graph that is still at hand: other budgets, what if a value were recomputed, the network, memory over time.
 
 use super::Span;
+use super::sentences::Sentence;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -244,6 +245,10 @@ pub struct MemoryProfile {
     /// Bytes alive between forward and backward, inputs and outputs included.
     #[cfg_attr(test, ts(type = "number"))]
     pub between_bytes: u64,
+    /// Bytes of activations kept for the backward: storages that the forward makes and the backward reads.
+    #[serde(default)]
+    #[cfg_attr(test, ts(type = "number"))]
+    pub saved_bytes: u64,
 }
 
 /// A call, with what is alive while it runs.
@@ -277,6 +282,18 @@ pub struct MemoryValue {
     /// The script's line.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub span: Option<Span>,
+    /// The file that the line is in.
+    #[serde(skip)]
+    #[cfg_attr(test, ts(skip))]
+    pub file: String,
+    /// The module that it was made in, as in `named_modules()`: `layers.0.attn`.
+    #[serde(skip_serializing_if = "String::is_empty", default)]
+    #[cfg_attr(test, ts(optional, as = "Option<String>"))]
+    pub module_path: String,
+    /// Whether it is a parameter.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    #[cfg_attr(test, ts(optional, as = "Option<bool>"))]
+    pub is_parameter: bool,
 }
 
 /// The flow network of a cut. Every value is an edge that costs what saving it costs.
@@ -327,6 +344,11 @@ pub enum Question {
     },
     /// Memory in eager mode.
     Eager,
+    /// Where the peak of memory is, and of what.
+    Peak {
+        /// The budget to compare with.
+        budget: f64,
+    },
     /// Saved and peak bytes over budgets.
     Curve {
         /// `activation_memory_budget_solver`; as in the run where absent.
@@ -372,6 +394,15 @@ pub enum Answer {
     Eager {
         /// Memory in eager mode.
         memory: MemoryProfile,
+        /// What the run's partition keeps for the backward, and what eager mode does.
+        kept: Sentence,
+        /// Whether that of eager mode is less.
+        is_less: bool,
+    },
+    /// To `peak`.
+    Peak {
+        /// The sentence.
+        sentence: Sentence,
     },
     /// To `curve`.
     Curve {

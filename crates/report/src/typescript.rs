@@ -12,6 +12,7 @@ use ts_rs::TS;
 use crate::bundle::{BUNDLE_VERSION, Bundle, Recipe, RunError, RunResult, Training};
 use crate::log::{CompilationRow, LogDiff, Overview, RegionRow};
 use crate::protocol::{FromExport, FromGpu, FromInterpreter, FromReader, ToExport, ToGpu, ToInterpreter, ToReader};
+use crate::sentences::{BreakPlace, Cause, Misses};
 use crate::{
     Answer, CapturedGraph, Check, Compilation, Event, Exception, GraphBreak, GraphRun, GraphView, LastCall, NodeView, PYTORCH_VERSION,
     Question, REPORT_VERSION, RecompileLimit, Report, Span, Tape, Trial, WhatIf,
@@ -83,7 +84,17 @@ fn typescript_fold_sample_is_current() {
         Event::Compiled { compilation: joint },
         Event::Compiled { compilation: both },
         Event::Compiled { compilation: Compilation { id: 1, ..Compilation::default() } },
-        Event::Broke { graph_break: GraphBreak { reason: "print".to_owned(), span: Some(Span { line: 3, ..Span::default() }) } },
+        Event::Broke {
+            graph_break: GraphBreak {
+                reason: "print".to_owned(),
+                span: Some(Span { line: 3, ..Span::default() }),
+                ..GraphBreak::default()
+            },
+        },
+        Event::BreakPlace { place: BreakPlace { count: 1, ..BreakPlace::default() } },
+        Event::BreakPlace { place: BreakPlace { count: 2, ..BreakPlace::default() } },
+        Event::Misses { misses: Misses { id: 2, ..Misses::default() } },
+        Event::Misses { misses: Misses { id: 2, causes: vec![Cause { count: 1, ..Cause::default() }], ..Misses::default() } },
         Event::Recompiled { reasons: vec!["size mismatch".to_owned()] },
         Event::Called { call: LastCall { frame: 2, region: Some(0), ..LastCall::default() } },
         Event::Limited { limit: RecompileLimit { frame: 2, function: "f".to_owned(), ..RecompileLimit::default() } },

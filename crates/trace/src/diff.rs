@@ -3,10 +3,10 @@
 //! Compilations are paired in order, by what they compute; values by what computes them. Names differ between versions and runs, and say
 //! nothing.
 
-use super::explain::bytes;
 use super::model::Log;
 use super::summary::{SavedRow, Summary, summary};
 use report::log::{ChangedValue, Line, LogDiff, OneValue, PairDiff};
+use report::sentences::bytes;
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -98,11 +98,15 @@ fn lasting(guard: &str) -> String {
     out
 }
 
+fn peak(of: &Summary) -> Option<u64> {
+    of.memory.as_ref().map(|memory| memory.peak_bytes)
+}
+
 fn compare(a: &Summary, b: &Summary) -> PairDiff {
     let mut out = PairDiff {
         names: (Some(a.name.clone()), Some(b.name.clone())),
         saved_bytes: (a.saved_bytes, b.saved_bytes),
-        peak_bytes: (a.peak_bytes, b.peak_bytes),
+        peak_bytes: (peak(a), peak(b)),
         ..PairDiff::default()
     };
     let (first, second) = (a.saved.as_deref().unwrap_or_default(), b.saved.as_deref().unwrap_or_default());

@@ -3,20 +3,11 @@
 use super::model::Log;
 use super::report::{frames_alone, reasons};
 use super::summary::{SavedRow, Summary, broke, summary};
+use report::sentences::{self, bytes};
 use std::fmt::Write;
 
 /// How many saved values are named, the largest first.
 const MOST_SAVED: usize = 8;
-
-/// Bytes for people.
-pub fn bytes(count: u64) -> String {
-    match count {
-        0..1024 => format!("{count} bytes"),
-        1024..1_048_576 => format!("{:.1} KiB", count as f64 / 1024.0),
-        1_048_576..1_073_741_824 => format!("{:.1} MiB", count as f64 / 1_048_576.0),
-        _ => format!("{:.2} GiB", count as f64 / 1_073_741_824.0),
-    }
-}
 
 /// A saved value on one line.
 pub fn value(row: &SavedRow) -> String {
@@ -80,6 +71,11 @@ fn not_understood(log: &Log, out: &mut String) {
 /// What a maintainer wants first of every compilation.
 pub fn explain(log: &Log) -> String {
     let mut out = head(log);
+    for (rank, misses, places) in super::report::sentences(log) {
+        for line in sentences::lines(&misses, &places) {
+            let _ = writeln!(out, "{}{line}", rank.map(|rank| format!("rank {rank}: ")).unwrap_or_default());
+        }
+    }
     for index in 0..log.compilations.len() {
         of_one(&summary(log, index), &mut out);
     }
@@ -123,8 +119,8 @@ fn of_one(of: &Summary, out: &mut String) {
             let _ = writeln!(out, "    and {} more", largest.len() - MOST_SAVED);
         }
     }
-    if let Some(peak) = of.peak_bytes {
-        let _ = writeln!(out, "  peak: {}", bytes(peak));
+    if let Some(memory) = &of.memory {
+        let _ = writeln!(out, "  {}", sentences::peak(memory, None, true).text());
     }
     match &of.decision {
         Some((true, _)) => out.push_str("  partition: the partitioner here decides the same\n"),

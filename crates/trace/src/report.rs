@@ -11,10 +11,11 @@ use report::log::{
     ArtifactRow, BreakRow, Comparison, CompilationHead, CompilationRow, ConditionRow, FrameRow, Line, Overview, RegionRow, Seconds,
     StageRow, SymbolRow, UnknownRow,
 };
+use report::sentences::{BreakPlace, Misses, Told};
 use report::{CapturedGraph, CompilationKind, GraphView, Guard, REPORT_VERSION, Saved, Span};
 use serde::Serialize;
 use serde_json::Value;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write};
 
 /// The version of this shape: what is added leaves it, what changes raises it.
@@ -94,6 +95,13 @@ pub fn graph_break(log: &Log, text: &Text) -> BreakRow {
         }
     }
     out.graph_break.reason = title.unwrap_or(last);
+    let said =
+        |before: &str| whole.lines().filter_map(|line| line.trim().strip_prefix(before)).map(|said| said.trim().to_owned()).collect();
+    let explained: Vec<String> = said("Explanation:");
+    out.graph_break.explanation = explained.into_iter().next().unwrap_or_default();
+    out.graph_break.hints = said("Hint:");
+    let page = whole.split_once("please visit: ").map(|(_, rest)| rest.split_whitespace().next().unwrap_or_default());
+    out.graph_break.url = page.filter(|page| page.starts_with("https://")).map(str::to_owned);
     out.text = whole;
     out
 }
@@ -370,6 +378,26 @@ fn frames(log: &Log, are_compiled: bool) -> impl Iterator<Item = &Frame> {
     log.frames.iter().filter(move |frame| compiled.contains(&(frame.key.rank, frame.key.id.as_ref())) == are_compiled)
 }
 
+/// What cache misses and graph breaks come to, by rank.
+pub fn sentences(log: &Log) -> Vec<(Option<u32>, Vec<Misses>, Vec<BreakPlace>)> {
+    let mut ranks: BTreeMap<Option<u32>, (Told, BTreeMap<u32, Misses>, BTreeMap<u32, BreakPlace>)> = BTreeMap::new();
+    for frame in &log.frames {
+        let (told, misses, places) = ranks.entry(frame.key.rank).or_insert_with(|| (Told::of_log(), BTreeMap::new(), BTreeMap::new()));
+        if let (Some((id, _)), Some(function)) = (frame.key.id.as_ref().and_then(|id| id.frame), &frame.function) {
+            told.frame(id, function);
+        }
+        misses.extend(frame.recompiles.iter().filter_map(|text| told.missed(&reasons(log, text))).map(|misses| (misses.id, misses)));
+        for text in &frame.breaks {
+            let row = graph_break(log, text);
+            let place = told.broke(&row.graph_break, Some(&row.file));
+            places.insert(place.id, place);
+        }
+    }
+    let listed =
+        ranks.into_iter().map(|(rank, (_, misses, places))| (rank, misses.into_values().collect(), places.into_values().collect()));
+    listed.collect()
+}
+
 /// Writes a log as a report.
 ///
 /// # Errors
@@ -393,6 +421,9 @@ pub fn write(log: &Log, to: &mut dyn Write) -> io::Result<()> {
     object.list("compiled_autograd", log.compiled_autograd.iter(), |(_, logged)| log.text(&logged.text))?;
     object.list("recompiles", log.frames.iter().flat_map(|f| &f.recompiles), |text| reasons(log, text))?;
     object.list("breaks", log.frames.iter().flat_map(|f| &f.breaks), |text| graph_break(log, text))?;
+    let (misses, places) = sentences(log).into_iter().map(|(_, misses, places)| (misses, places)).unzip::<_, _, Vec<_>, Vec<_>>();
+    object.field("misses", &misses.concat())?;
+    object.field("break_places", &places.concat())?;
     if let Some(calls) = &log.debug_calls {
         object.field("calls_printed", &log.text(calls))?;
     }

@@ -49,7 +49,7 @@ pub fn runnable(log: &Log, compilation: &Compilation, index: usize, graphs: &Gra
         bundle.backward = Some(BackwardBundle { readable: on_cpu(backward), tangents, generator: state(), ..BackwardBundle::default() });
     }
     if bundle.bytes > MOST_BYTES {
-        let size = super::explain::bytes;
+        let size = report::sentences::bytes;
         return Err(format!("its inputs take {}; up to {} are drawn here", size(bundle.bytes), size(MOST_BYTES)));
     }
     Ok(bundle)

@@ -6,7 +6,7 @@ use super::report::{graph_break, guards, line_of_node, reasons, saved};
 use graph::{Arg, Graph, Node, Opcode, Target};
 use partition::is_tangent;
 use report::log::Line;
-use report::{Answer, PartitionQuery, Question, Saved};
+use report::{Answer, MemoryProfile, PartitionQuery, Question, Saved};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -38,8 +38,8 @@ pub struct Summary {
     pub saved: Option<Vec<SavedRow>>,
     /// Bytes of it, where all sizes are known.
     pub saved_bytes: Option<u64>,
-    /// Bytes at the peak, where the joint graph is there.
-    pub peak_bytes: Option<u64>,
+    /// Memory through forward and backward, where the joint graph is there.
+    pub memory: Option<MemoryProfile>,
     /// Whether the partitioner here decides as the log says, and what was assumed.
     pub decision: Option<(bool, Vec<String>)>,
     /// In what they differ.
@@ -142,10 +142,10 @@ fn saved_rows(graphs: &Graphs, decision: Option<&Decision>) -> Option<Vec<SavedR
     Some(saved(graphs)?.into_iter().map(row).collect())
 }
 
-/// The peak of a joint graph, forward and backward.
-fn peak(decision: Decision) -> Option<u64> {
+/// Memory through a joint graph, forward and backward.
+fn memory(decision: Decision) -> Option<MemoryProfile> {
     match decision.study().answer(&Question::Partition { query: PartitionQuery::default() }) {
-        Answer::Partition { partition } => Some(partition.memory.peak_bytes),
+        Answer::Partition { partition } => Some(partition.memory),
         _ => None,
     }
 }
@@ -194,7 +194,7 @@ pub fn summary(log: &Log, index: usize) -> Summary {
         saved_bytes,
         decision: decided.as_ref().filter(|_| graphs.forward.is_some()).map(|d| (d.is_same, d.assumed.clone())),
         differences: decided.as_ref().map(|d| d.differences.clone()).unwrap_or_default(),
-        peak_bytes: decided.and_then(peak),
+        memory: decided.and_then(memory),
         breaks: frames.iter().flat_map(|f| &f.breaks).map(|text| broke(log, text)).collect(),
         recompiles: frames.iter().flat_map(|f| &f.recompiles).flat_map(|text| reasons(log, text)).collect(),
         guards: log

@@ -151,7 +151,7 @@ fn specs(captured: &CapturedGraph) -> Result<Vec<InputSpec>> {
         .graph
         .placeholders()
         .map(|n| match &n.meta.value {
-            Some(FakeValue::Int(size)) => Ok(InputSpec::of_symbol(size)),
+            Some(FakeValue::Int(size)) => Ok(InputSpec { called: n.meta.input.clone(), ..InputSpec::of_symbol(size) }),
             _ => tensors.next().ok_or_else(|| Error::runtime("a captured graph lacks an input")),
         })
         .collect()

@@ -30,6 +30,11 @@ pub fn keep(compilation: u32, study: Option<Rc<Study>>) {
     });
 }
 
+/// The compilations whose joint graphs are at hand.
+pub fn known() -> Vec<u32> {
+    STUDIES.with_borrow(|studies| studies.keys().copied().collect())
+}
+
 /// Answers a question about a compilation.
 pub fn ask(compilation: u32, question: &Question) -> Answer {
     match STUDIES.with_borrow(|studies| studies.get(&compilation).cloned()) {

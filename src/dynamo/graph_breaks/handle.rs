@@ -164,7 +164,9 @@ fn report(reason: &Unsupported, source: Option<&Source>, in_loop: bool) {
     let title = if in_loop { "graph break in loop" } else { reason.title() };
     let told = if reason.is_branch() { "generic_jump TensorVariable()".to_owned() } else { reason.text() };
     note_break(told, source.cloned());
-    emit(Event::Broke { graph_break: GraphBreak { reason: title.to_owned(), span: source.map(|s| s.span.clone()) } });
+    let span = source.map(|s| s.span.clone());
+    let (explanation, hints, url) = (reason.explanation().to_owned(), reason.hints().to_vec(), reason.url());
+    emit(Event::Broke { graph_break: GraphBreak { reason: title.to_owned(), span, explanation, hints, url } });
 }
 
 impl Call {

@@ -660,11 +660,28 @@ impl Unsupported {
         for hint in &self.hints {
             text.push_str(&format!("  Hint: {hint}\n"));
         }
-        let number = if self.number == SKIPPED_BUILTIN { 7 } else { self.number };
         text.push_str(&format!(
-            "\n  Developer debug context: {}\n\n For more details about this graph break, please visit: https://meta-pytorch.github.io/compile-graph-break-site/gb/gb{number:04}.html",
-            self.context
+            "\n  Developer debug context: {}\n\n For more details about this graph break, please visit: {}",
+            self.context,
+            self.url().unwrap_or_default()
         ));
         text
+    }
+
+    /// What is explained of it.
+    pub fn explanation(&self) -> &str {
+        &self.explanation
+    }
+
+    /// What is hinted at.
+    pub fn hints(&self) -> &[String] {
+        &self.hints
+    }
+
+    /// PyTorch's page about breaks of this kind.
+    pub fn url(&self) -> Option<String> {
+        let number = if self.number == SKIPPED_BUILTIN { 7 } else { self.number };
+        let is_numbered = number != 0 && number != DATA_DEPENDENT;
+        is_numbered.then(|| format!("https://meta-pytorch.github.io/compile-graph-break-site/gb/gb{number:04}.html"))
     }
 }

@@ -122,10 +122,10 @@ impl Recorder {
             let _below = crate::dispatch::Exclude::down_to(Key::Autograd);
             crate::t!("full", Vec::<i64>::new(), float.hint().unwrap_or_default(); dtype = Dtype::Float64)?
         };
-        let spec = InputSpec::of(&real)?;
-        let fake_tensor = Tensor::fake(&spec.spec)?;
         let source = InputSource { name: number_name(&origin), source: origin, is_static: true, is_number: true, ..InputSource::default() };
-        let meta = Meta { value: Some(FakeValue::Tensor(spec.spec.clone())), ..Meta::default() };
+        let spec = InputSpec { called: Some(source.called()), ..InputSpec::of(&real)? };
+        let fake_tensor = Tensor::fake(&spec.spec)?;
+        let meta = Meta { value: Some(FakeValue::Tensor(spec.spec.clone())), input: spec.called.clone(), ..Meta::default() };
         let node = self.output().graph.borrow_mut().placeholder(&source.name, meta);
         self.output().nodes.borrow_mut().insert(fake_tensor.id(), node);
         self.output().input_places.borrow_mut().push(self.place());

@@ -12,7 +12,7 @@ use crate::dynamo::dynamic_shapes::{InputSource, Treatment};
 use crate::dynamo::exc::Failure;
 use crate::dynamo::graph_breaks::unsupported::Unsupported;
 use crate::error::{Error, Result};
-use crate::graph::{Arg, FakeValue, Meta, NodeId, Opcode, Shown, Target, compute_float};
+use crate::graph::{Arg, FakeValue, Meta, NodeId, Opcode, Shown, SourceName, Target, compute_float};
 use crate::shape::SymInt;
 use crate::span::{Source, Written, current_module_path, current_source};
 use crate::tensor::{Dtype, Geometry, Tensor};
@@ -339,7 +339,8 @@ impl Recorder {
             fake_tensor
         };
         let grad_fn = grad_fn(t).map(|name| if spec.is_leaf { "".into() } else { name });
-        let meta = Meta { value: Some(FakeValue::Tensor(spec.spec.clone())), grad_fn, ..Meta::default() };
+        let spec = InputSpec { called: Some(source.called()), ..spec };
+        let meta = Meta { value: Some(FakeValue::Tensor(spec.spec.clone())), grad_fn, input: spec.called.clone(), ..Meta::default() };
         let node = self.output().graph.borrow_mut().placeholder(&source.name, meta);
         self.output().nodes.borrow_mut().insert(fake_tensor.id(), node);
         self.output().by_real.borrow_mut().insert(t.id(), index);
@@ -351,7 +352,12 @@ impl Recorder {
 
     /// A symbolic size becomes an input.
     pub(in crate::dynamo) fn size_input(&self, size: &SymInt) -> NodeId {
-        let meta = Meta { value: Some(FakeValue::Int(size.clone())), ..Meta::default() };
+        let origin = |size: &SymInt| match size {
+            SymInt::Sym(expr, env) => env.info(expr.as_symbol()?).map(|info| info.origin),
+            SymInt::Int(_) => None,
+        };
+        let called = origin(size).map(|origin| Rc::new(SourceName::of_source(&origin, false)));
+        let meta = Meta { value: Some(FakeValue::Int(size.clone())), input: called, ..Meta::default() };
         let id = self.output().graph.borrow_mut().placeholder(&size.to_string(), meta);
         self.output().sizes.borrow_mut().insert(size.expr(), id);
         id

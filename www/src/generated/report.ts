@@ -11,7 +11,19 @@ partition: PartitionAnswer, } | { "answer": "eager",
 /**
  * Memory in eager mode.
  */
-memory: MemoryProfile, } | { "answer": "curve",
+memory: MemoryProfile,
+/**
+ * What the run's partition keeps for the backward, and what eager mode does.
+ */
+kept: Sentence,
+/**
+ * Whether that of eager mode is less.
+ */
+is_less: boolean, } | { "answer": "peak",
+/**
+ * The sentence.
+ */
+sentence: Sentence, } | { "answer": "curve",
 /**
  * From a budget of 0 to 1.
  */
@@ -53,6 +65,39 @@ tangent_of: Array<number>,
  * The random generator's state before it ran, where it draws: run again, it draws the same.
  */
 generator: Uint8Array | null, };
+
+/**
+ * A place where graphs break.
+ */
+export type BreakPlace = {
+/**
+ * Counts from 0 in the order in which they were met.
+ */
+id: number,
+/**
+ * `line 12: Unsupported Tensor.item() call, 3 times`
+ */
+sentence: Sentence,
+/**
+ * How often a graph broke there.
+ */
+count: number,
+/**
+ * PyTorch's explanation.
+ */
+explanation: string,
+/**
+ * PyTorch's hints.
+ */
+hints: Array<string>,
+/**
+ * Its page about breaks of this kind.
+ */
+url?: string,
+/**
+ * The setting that a hint names, as a line of Python.
+ */
+setting?: string, };
 
 /**
  * One compilation, ready to be run elsewhere.
@@ -347,6 +392,23 @@ span: Span | null,
 tape?: number, };
 
 /**
+ * A guard that failed, and how often.
+ */
+export type Cause = {
+/**
+ * `self.step == k (line 9): 7 of 8 cache misses of forward [0]`
+ */
+sentence: Sentence,
+/**
+ * How many misses it counts.
+ */
+count: number,
+/**
+ * The setting that PyTorch's hint names, as a line of Python.
+ */
+setting?: string, };
+
+/**
  * A saved value that both have, of another size or kind.
  */
 export type ChangedValue = {
@@ -452,6 +514,10 @@ abandoned?: boolean,
  * Values saved between forward and backward, in the forward's order.
  */
 saved?: Array<Saved> | null,
+/**
+ * What donated saved values mean for `retain_graph=True`, where there are any.
+ */
+donated?: Sentence,
 /**
  * What the partitioner decided.
  */
@@ -850,7 +916,15 @@ frame: number,
 /**
  * The call in the script.
  */
-span: Span | null, } | { "event": "compiled_autograd",
+span: Span | null, } | { "event": "misses",
+/**
+ * By cause; those of a frame seen before replace what was said of it.
+ */
+misses: Misses, } | { "event": "break_place",
+/**
+ * The place; one of an id seen before replaces it.
+ */
+place: BreakPlace, } | { "event": "compiled_autograd",
 /**
  * The graph; one of an id seen before replaces it.
  */
@@ -1102,7 +1176,19 @@ reason: string,
 /**
  * Where.
  */
-span: Span | null, };
+span: Span | null,
+/**
+ * What PyTorch explains of it.
+ */
+explanation?: string,
+/**
+ * What PyTorch hints at.
+ */
+hints?: Array<string>,
+/**
+ * PyTorch's page about breaks of this kind.
+ */
+url?: string, };
 
 /**
  * What one graph can become.
@@ -1296,6 +1382,19 @@ source: string,
 value: string, };
 
 /**
+ * What a part of a sentence names: a line of the script, values of the graphs, or both.
+ */
+export type Link = {
+/**
+ * The line.
+ */
+span: Span | null,
+/**
+ * The values.
+ */
+names: Array<string>, };
+
+/**
  * A text that is no graph.
  */
 export type LogArtifact = {
@@ -1327,7 +1426,19 @@ reason: string,
 /**
  * Where.
  */
-span: Span | null, };
+span: Span | null,
+/**
+ * What PyTorch explains of it.
+ */
+explanation?: string,
+/**
+ * What PyTorch hints at.
+ */
+hints?: Array<string>,
+/**
+ * PyTorch's page about breaks of this kind.
+ */
+url?: string, };
 
 /**
  * The partitioner's decision here beside the logged one.
@@ -1458,6 +1569,10 @@ abandoned?: boolean,
  * Values saved between forward and backward, in the forward's order.
  */
 saved?: Array<Saved> | null,
+/**
+ * What donated saved values mean for `retain_graph=True`, where there are any.
+ */
+donated?: Sentence,
 /**
  * What the partitioner decided.
  */
@@ -1810,7 +1925,11 @@ peak_bytes: number,
 /**
  * Bytes alive between forward and backward, inputs and outputs included.
  */
-between_bytes: number, };
+between_bytes: number,
+/**
+ * Bytes of activations kept for the backward: storages that the forward makes and the backward reads.
+ */
+saved_bytes: number, };
 
 /**
  * A call, with what is alive while it runs.
@@ -1856,7 +1975,15 @@ dies: number,
 /**
  * The script's line.
  */
-span?: Span | null, };
+span?: Span | null,
+/**
+ * The module that it was made in, as in `named_modules()`: `layers.0.attn`.
+ */
+module_path?: string,
+/**
+ * Whether it is a parameter.
+ */
+is_parameter?: boolean, };
 
 /**
  * PyTorch's `ViewAndMutationMeta`, as far as it is shown.
@@ -1878,6 +2005,23 @@ num_intermediate_bases: number,
  * Inputs that live as long as the model, by index.
  */
 static_inputs?: Array<number>, };
+
+/**
+ * The cache misses of one frame.
+ */
+export type Misses = {
+/**
+ * The frame id, as in `TORCH_LOGS=recompiles`.
+ */
+id: number,
+/**
+ * By cause, the most frequent first.
+ */
+causes: Array<Cause>,
+/**
+ * That it is not compiled again, where a limit was reached.
+ */
+limit?: Sentence, };
 
 /**
  * A graph or subgraph as a module: its lines in the text, and what a Python file of its own needs beside them.
@@ -2008,7 +2152,11 @@ mutates: boolean,
 /**
  * Sequence number of the forward operator it belongs to.
  */
-seq_nr: number | null, };
+seq_nr: number | null,
+/**
+ * Of an input, what the script calls it (`model.blocks.3.attn.qkv.weight`); of a tangent, whose gradient it is.
+ */
+source?: string, };
 
 /**
  * A compilation of an open log.
@@ -2135,6 +2283,19 @@ guards: [Array<string>, Array<string>],
 settings: Record<string, [string | null, string | null]>, };
 
 /**
+ * A part of a sentence.
+ */
+export type Part = {
+/**
+ * What it says.
+ */
+text: string,
+/**
+ * What it names.
+ */
+link?: Link, };
+
+/**
  * A graph as it was run.
  */
 export type PartResult = {
@@ -2257,7 +2418,11 @@ export type Question = { "ask": "partition",
 /**
  * Which.
  */
-query: PartitionQuery, } | { "ask": "eager" } | { "ask": "curve",
+query: PartitionQuery, } | { "ask": "eager" } | { "ask": "peak",
+/**
+ * The budget to compare with.
+ */
+budget: number, } | { "ask": "curve",
 /**
  * `activation_memory_budget_solver`; as in the run where absent.
  */
@@ -2433,6 +2598,14 @@ calls: Array<LastCall>,
  */
 breaks: Array<GraphBreak>,
 /**
+ * The cache misses of each frame, by cause.
+ */
+misses: Array<Misses>,
+/**
+ * Each place where graphs broke.
+ */
+break_places: Array<BreakPlace>,
+/**
  * Compiled graphs that ran, in order.
  */
 runs: Array<GraphRun>,
@@ -2529,6 +2702,10 @@ view_of?: string,
  */
 of_input?: boolean,
 /**
+ * Whether it belongs to the backward alone, which may overwrite it (a donated buffer).
+ */
+donated?: boolean,
+/**
  * The expression, of a symbolic integer.
  */
 sym?: string | null,
@@ -2549,6 +2726,15 @@ backend: string,
  * Whether what compiled functions give is compared with eager mode.
  */
 check: boolean, };
+
+/**
+ * A sentence whose parts may be links to what they name.
+ */
+export type Sentence = {
+/**
+ * Its parts, in order.
+ */
+parts: Array<Part>, };
 
 /**
  * A range of the visitor's script: lines count from 1, columns (in characters) from 0, the end is exclusive.

@@ -16,6 +16,8 @@ export function emptyReport(): Report {
     limits: [],
     calls: [],
     breaks: [],
+    misses: [],
+    break_places: [],
     runs: [],
     finished: false,
     seconds: 0,
@@ -35,6 +37,8 @@ export function fold(report: Report, events: readonly Event[]): Report {
     limits: [...report.limits],
     calls: [...report.calls],
     breaks: [...report.breaks],
+    misses: [...report.misses],
+    break_places: [...report.break_places],
     runs: [...report.runs],
     ...(report.checks && { checks: [...report.checks] }),
   };
@@ -70,6 +74,12 @@ function take(report: Report, event: Event): void {
       break;
     case "uncompiled":
       report.limits = report.limits.map((limit) => (limit.frame === event.frame ? withCall(limit, event.span) : limit));
+      break;
+    case "misses":
+      replaceOrAdd(report.misses, event.misses);
+      break;
+    case "break_place":
+      replaceOrAdd(report.break_places, event.place);
       break;
     case "compiled_autograd":
       replaceOrAdd(report.tapes, event.tape);

@@ -234,7 +234,7 @@ fn what_is_explained_fits_what_was_decided() {
 fn memory_is_alive_from_birth_to_last_use() {
     let joint = joint_graph(40, 4, 3);
     let study = Study::new(Rc::new(joint.clone()), 1, PartitionConfig::default());
-    let Answer::Eager { memory: eager } = study.answer(&Question::Eager) else { panic!("no answer") };
+    let Answer::Eager { memory: eager, .. } = study.answer(&Question::Eager) else { panic!("no answer") };
     let Answer::Partition { partition } = study.answer(&Question::Partition { query: Default::default() }) else { panic!("no answer") };
     for memory in [&eager, &partition.memory] {
         for (i, step) in memory.steps.iter().enumerate() {
@@ -244,6 +244,9 @@ fn memory_is_alive_from_birth_to_last_use() {
         assert_eq!(memory.peak_bytes, memory.steps.iter().map(|s| s.bytes).max().unwrap());
         assert_eq!(memory.steps[memory.peak_step as usize].bytes, memory.peak_bytes);
     }
+    // Followed step by step or read off the cut, what is kept is the same; eager mode keeps no less than what min-cut saves in weight.
+    assert_eq!(partition.memory.saved_bytes, partition.partition.activation_bytes);
+    assert!(eager.saved_bytes > 0);
     // Between the parts lie the inputs, the output and what is saved, each storage once.
     let inputs = joint.placeholders().filter(|n| is_primal(n)).count() as u64;
     let storage = 64 * 64 * 4;

@@ -89,10 +89,10 @@ fn folders_are_read() {
     let want = "tlparse, PyTorch a version that the log does not name: 1 compilation
 
 [0/1]: calls: joint 3, forward 1, backward 2
-  saved for backward: 1 value, 8 bytes
-    primals_1: float32[2], 8 bytes of an input, in memory anyway
-        an input that the backward reads, or computes other values from
-  peak: 40 bytes
+  saved for backward: 1 value, 8 B
+    primals_1: float32[2], 8 B of an input, in memory anyway
+        graph input, needed by the backward; already in memory, saving it costs nothing
+  Peak 40 B at mul: 24 B without a line, 8 B other inputs, 8 B tangents.
   partition: the partitioner here decides the same
     the log has no torch._functorch.config: its defaults are assumed
     the log has no metadata: no input is assumed to live as long as the model, or to be written to
