@@ -57,8 +57,9 @@ describe("guards", () => {
   it("are shown with the lines that made them, and recompiles with what failed", async () => {
     const page = await open(pages, GUARDED, "recompiled", "Guards");
     const pane = page.locator("[data-pane=guards]");
-    await shows(pane.locator("caption"), "2 recompiles");
-    await shows(pane, "tensor 'x' size mismatch at index 0. expected 8, actual 12");
+    await shows(pane.locator(".answers"), "tensor 'x' size mismatch at index 0. expected 8, actual 12: 1 of 2 cache misses of f [0]");
+    await pane.locator("summary", { hasText: "2 recompiles" }).click();
+    await shows(pane.locator(".raw tr"), "0/0: tensor 'x' size mismatch at index 0. expected 8, actual 12");
     await pane.getByRole("row", { name: /L\['x'\]\.size\(\)\[0\] > 16/ }).getByRole("button", { name: "Line 5" }).click();
     await shows(page.locator("[data-pane=script] .cm-linked"), "x.shape[0] > 16");
   });
@@ -82,12 +83,21 @@ describe("guards", () => {
 
   it("breaks are marked in the margin with their reasons", async () => {
     const page = await open(pages, BROKEN, "went on", "Guards");
-    await shows(page.locator("[data-pane=guards] caption"), "1 graph break");
+    await shows(page.locator("[data-pane=guards] .answers"), "1 graph break, at one place");
     const mark = page.locator("[data-pane=script] .cm-break");
     await mark.waitFor();
     assert.match(await mark.getAttribute("title"), /^Graph break: /);
     await page.locator("[data-pane=guards]").getByRole("button", { name: "Line 6" }).first().click();
     await shows(page.locator("[data-pane=script] .cm-linked"), "print(y.sum())");
+  });
+
+  it("breaks are gone after a run with the setting that PyTorch hints at", async () => {
+    const page = await open(pages, BROKEN.replace("print(y.sum())", "n = y.sum().item()"), "went on", "Guards");
+    const pane = page.locator("[data-pane=guards]");
+    await shows(pane.locator(".answers"), /line 6: Unsupported Tensor\.item\(\) call.*Hint: Set/);
+    await pane.getByRole("button", { name: "Run with capture_scalar_outputs" }).click();
+    await pane.locator(".answers").waitFor({ state: "detached" });
+    await shows(page.locator("[data-pane=script] .cm-content"), "torch._dynamo.config.capture_scalar_outputs = True");
   });
 });
 
@@ -134,7 +144,9 @@ describe("a frame that reached the recompile limit", () => {
     const page = await open(pages, LIMITED, "counted", "Guards");
     const pane = page.locator("[data-pane=guards]");
     await shows(pane.locator("[data-uncompiled=\"2\"]"), /forward \[0\].*recompile_limit = 3.*15/);
-    await shows(pane.locator("caption"), "2 recompiles, and 1 cache miss that reached the recompile limit");
+    await shows(pane.locator(".answers"), /self\.step == k \(line 10\): 3 of 3 cache misses of Counter \[0\].*allow_unspec_int_on_nn_module = True/);
+    await shows(pane.locator(".answers"), "Counter [0] is not compiled again: recompile_limit = 3; 2 calls ran uncompiled");
+    await shows(pane.locator("summary"), "2 recompiles, and 1 cache miss that reached the recompile limit");
     await shows(page.locator(".group-head .tools"), "3 graphs · 2 recompiles · 2 calls uncompiled");
     const asked = pane.locator(".try");
     await shows(asked, /last call, which ran uncompiled/);

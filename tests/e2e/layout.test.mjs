@@ -57,6 +57,22 @@ describe("the layout", () => {
     assert.equal(await focused(), "run");
   });
 
+  it("gives one group all the room, until another pane is asked for", async () => {
+    const page = await pages.open();
+    await settled(page);
+    const script = page.locator("[data-pane=script] .cm-content");
+    const before = await page.locator("[data-pane=graphs]").boundingBox();
+    await page.getByRole("button", { name: "Maximize Graphs" }).click();
+    await script.waitFor({ state: "hidden" });
+    const after = await page.locator("[data-pane=graphs]").boundingBox();
+    assert.ok(after.width > 1.5 * before.width && after.height > 1.4 * before.height, `${JSON.stringify(after)} after ${JSON.stringify(before)}`);
+    await page.getByRole("button", { name: "Restore Graphs" }).click();
+    await script.waitFor();
+    await page.getByRole("button", { name: "Maximize Details" }).click();
+    await page.keyboard.press("F6");
+    await page.waitForFunction(() => !document.querySelector(".maximized") || document.activeElement?.closest(".maximized"));
+  });
+
   it("becomes tabs on a phone, with every view", async () => {
     const page = await pages.open("", { viewport: { width: 390, height: 780 }, hasTouch: true });
     await write(page, 'print("small")');

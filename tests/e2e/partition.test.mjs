@@ -71,6 +71,7 @@ describe("the memory pane", () => {
   it("shows live bytes in every mode, what is alive at the peak, and the curve", async () => {
     const page = await pages.open();
     const pane = await openPane(page, "Memory");
+    await shows(pane.locator(".answer"), /Peak .* at .*: .*; budget 0\.5: .*\./);
     await shows(pane.locator("table").first(), "eager");
     await shows(pane.locator("table").first(), "default partitioner");
     assert.equal(await pane.locator("path.series").count(), 4);

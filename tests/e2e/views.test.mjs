@@ -101,6 +101,31 @@ with compiled_autograd._enable(torch.compile(backend="aot_eager")):
     await shows(page.locator(".graph-text[data-stage=forward]"), "torch.ops.aten.tanh.default");
   });
 
+  it("say what the script calls an input, and of a name what it is", async () => {
+    const page = await pages.open();
+    await settled(page);
+    await stage(page, "Forward");
+    const sourced = page.locator(".graph-text .cm-sourced").first();
+    assert.match(await sourced.getAttribute("data-source"), /\w/);
+    await page.locator(".graph-text .cm-operator").first().hover();
+    await shows(page.locator(".hover-card"), /aten\.\w+.*\(.*Tensor.*\) -> .*result of aten/);
+  });
+
+  it("lists saved values the largest first, and by line", async () => {
+    const page = await pages.open();
+    await settled(page);
+    await page.getByRole("tab", { name: /^Saved/ }).click();
+    const pane = page.locator("[data-pane=saved]");
+    await shows(pane.locator("[data-eager]"), /^Activations kept for the backward: .*; eager mode keeps .*\.$/);
+    assert.equal(await pane.locator('th[aria-sort="descending"]').textContent(), "Bytes ↓");
+    await pane.getByRole("combobox").selectOption("line");
+    const group = pane.locator(".group-row").first();
+    await group.getByRole("button").click();
+    await pane.locator("tbody tr:not(.group-row)").first().waitFor();
+    await pane.getByRole("button", { name: "Copy as a table" }).click();
+    assert.match(await page.evaluate(() => navigator.clipboard.readText()), /^\| Value \| Type \| Shape \| Bytes \|/);
+  });
+
   it("draw the numbers a script prints, and list them", async () => {
     const page = await pages.open();
     await example(page, "A training loop");
@@ -162,7 +187,7 @@ with compiled_autograd._enable(torch.compile(backend="aot_eager")):
     }, svg.toString("utf8"));
     assert.equal(drawing.name, "svg");
     assert.equal(drawing.title, "Backward graph of f [0/0]");
-    for (const node of ["primals_1", "sin", "mul", "sum_1", "tangents_1", "expand", "mul_1", "cos", "mul_2", "grad of primals_1"]) {
+    for (const node of ["primals_1", "sin", "mul", "sum_1", "tangents_1", "expand", "mul_1", "cos", "mul_2", "grad of x"]) {
       assert.ok(drawing.texts.includes(node), `${node} in ${drawing.texts}`);
     }
     const { width, height, format } = await sharp(png).metadata();

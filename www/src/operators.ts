@@ -1,21 +1,8 @@
 // The page of operators: the kept list's table, and a field that filters it.
 import list from "../../docs/operators.md?raw";
+import { type Operator, parse } from "./report/signatures";
 import "./styles/base.css";
 import "./styles/operators.css";
-
-/** An operator: its signature and what the columns after it say. */
-export type Operator = { signature: string; cells: string[] };
-
-/** The rows of the table in the Markdown text. */
-export function parse(text: string): Operator[] {
-  return text
-    .split("\n")
-    .filter((line) => line.startsWith("| `"))
-    .map((line) => {
-      const [signature = "", ...cells] = line.slice(1, -1).split("|").map((cell) => cell.trim());
-      return { signature: signature.replaceAll("`", ""), cells };
-    });
-}
 
 /** Whether an operator has every word in its signature. */
 export function matches(operator: Operator, words: string): boolean {

@@ -178,6 +178,13 @@ export const VIEWS = [
     },
   },
   {
+    name: "breaks",
+    async go(page) {
+      await pane(page, "Guards");
+      await page.locator("[data-pane=guards] .answers").first().waitFor();
+    },
+  },
+  {
     name: "plot",
     async go(page) {
       await example(page, "A training loop");

@@ -6,7 +6,9 @@ import { search, searchKeymap } from "@codemirror/search";
 import { Compartment, EditorState, type Extension, type Range, RangeSet } from "@codemirror/state";
 import { Decoration, drawSelection, EditorView, keymap } from "@codemirror/view";
 import type { GraphView, NodeView } from "../generated/report";
+import type { About } from "../report/about";
 import { bySource } from "./folds";
+import { hovers } from "./hover";
 import { linked } from "./marks";
 import { nameMarks } from "./names";
 import { codeLook } from "./theme";
@@ -46,9 +48,15 @@ function state(text: string, label: string, onLine: (line: number) => void, more
   });
 }
 
-/** Shows another graph, from its top; forward and backward nodes get their colour in the margin where both are there. */
-export function showGraph(view: EditorView, graph: GraphView, label: string, onLine: (line: number) => void): void {
-  view.setState(state(graph.readable, label, onLine, [directions(graph), bySource(graph)]));
+/** Shows another graph, from its top; forward and backward nodes get their colour in the margin where both are there. `of` says what a
+ * name is that the pointer rests on. */
+export function showGraph(view: EditorView, graph: GraphView, label: string, onLine: (line: number) => void, of: (name: string) => About | undefined): void {
+  const ofWord = (word: string, line: number): About | undefined => {
+    if (!word.includes(".")) return of(word);
+    const call = graph.nodes.find((node) => node.text_line === line && isCall(node));
+    return call && of(call.name);
+  };
+  view.setState(state(graph.readable, label, onLine, [directions(graph), bySource(graph), hovers(ofWord)]));
 }
 
 function directions(graph: GraphView): Extension {

@@ -37,6 +37,7 @@ const look = EditorView.theme({
   // On that ground colours would be hard to read; the line below a name still says what becomes of it.
   ".cm-chosen.cm-saved, .cm-chosen.cm-recomputed": { color: "var(--text)" },
   ".cm-chosen.cm-saved *, .cm-chosen.cm-recomputed *": { color: "inherit" },
+  ".cm-sourced::after": { content: "' ' attr(data-source)", color: "var(--muted)", fontSize: "11px", fontWeight: "400" },
   ".cm-namespace, .cm-namespace *": { color: "var(--faint)" },
   ".cm-operator, .cm-operator *": { color: "var(--code-call)" },
   ".cm-forward": { boxShadow: "inset 3px 0 0 var(--forward)" },

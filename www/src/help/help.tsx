@@ -1,9 +1,11 @@
 // Help, in terms of the visitor's own program: what each stage is here, how many nodes, which lines; and the keys.
 import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import { PYTORCH_VERSION } from "../generated/report";
 import { formatBytes, plural } from "../report/format";
 import { STAGE_HELP, STAGE_TITLES, STAGES, type Stage, type Unit } from "../report/stages";
-import { closeDialog } from "../state/dialogs";
+import { closeDialog, helpTerm } from "../state/dialogs";
+import { GLOSSARY } from "./glossary";
 import { showPane } from "../state/layout";
 import { select } from "../state/selection";
 import { OpenButton } from "../ui/open-button";
@@ -68,6 +70,8 @@ export function Help(): JSX.Element {
           <span class="legend-forward swatch">forward</span> and <span class="legend-backward swatch">backward</span> nodes, where a graph holds both
         </li>
       </ul>
+      <h3>Terms</h3>
+      <Terms />
       <h3>Keys</h3>
       <dl class="keys">
         {KEYS.map(([keys, what]) => (
@@ -91,6 +95,22 @@ export function Help(): JSX.Element {
         <a href="./third-party.txt">What this page is made with, and its licences</a>
       </p>
     </>
+  );
+}
+
+/** The terms; one that was asked for is brought into view. */
+function Terms(): JSX.Element {
+  const asked = useRef<HTMLDivElement>(null);
+  useEffect(() => asked.current?.scrollIntoView({ block: "center" }), []);
+  return (
+    <dl class="terms">
+      {Object.entries(GLOSSARY).map(([key, [term, meaning]]) => (
+        <div key={key} ref={key === helpTerm.value ? asked : null} class={key === helpTerm.value ? "chosen" : ""}>
+          <dt>{term}</dt>
+          <dd>{meaning}</dd>
+        </div>
+      ))}
+    </dl>
   );
 }
 

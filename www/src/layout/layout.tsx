@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { PANES, type PaneId } from "../panes/panes";
-import { type Arrangement, arrangement, type Group as GroupOf, keepLayout, kept, narrow, openPane, panesInOrder, showPane } from "../state/layout";
+import { type Arrangement, arrangement, type Group as GroupOf, keepLayout, kept, maximized, narrow, openPane, panesInOrder, showPane } from "../state/layout";
 import { Split } from "./split";
 import { Tabs } from "./tabs";
 
@@ -61,12 +61,24 @@ function Group(group: GroupOf): JSX.Element {
   const open = openPane(group);
   const Pane = open && PANES[open].component;
   const Tools = open && PANES[open].tools;
+  const isLarge = !narrow.value && maximized.value === id;
   const tabs = panes.map((key) => ({ key, title: <PaneTitle pane={key} /> }));
   return (
-    <section class="group" aria-label={label}>
+    <section class={isLarge ? "group maximized" : "group"} aria-label={label}>
       <header class="group-head">
         <Tabs id={id} label={label} tabs={tabs} open={open} onOpen={(pane) => keepLayout(id, pane)} class="pane-tabs" />
         {Tools && <Tools />}
+        {!narrow.value && (
+          <button
+            type="button"
+            class="maximize"
+            aria-label={isLarge ? `Restore ${label}` : `Maximize ${label}`}
+            title={isLarge ? "Restore" : "Maximize"}
+            onClick={() => (maximized.value = isLarge ? undefined : id)}
+          >
+            <span aria-hidden="true">{isLarge ? "❐" : "□"}</span>
+          </button>
+        )}
       </header>
       <div class="group-body" id={`${id}-panel`} role="tabpanel" aria-labelledby={`${id}-tab-${open}`} data-pane={open} tabIndex={-1}>
         {Pane && <Pane />}

@@ -8,11 +8,12 @@ import { createGraphViewer, isCall, setWrapping, showGraph } from "../editor/gra
 import { reveal, showLinked } from "../editor/marks";
 import { setNames } from "../editor/names";
 import type { GraphView } from "../generated/report";
+import { about } from "../report/about";
 import { belongs, correspond } from "../report/correspond";
 import { isTraced, STAGE_TITLES } from "../report/stages";
 import { select, type Selection, selection } from "../state/selection";
 import { graphsRun, shown } from "../state/session";
-import { selectedStage, selectedUnit } from "../state/unit";
+import { selectedStage, selectedUnit, sourceNames } from "../state/unit";
 import { foldGraphs, wrapGraphs } from "../state/view";
 
 /** One viewer, told what to show. */
@@ -36,7 +37,7 @@ export function GraphText(): JSX.Element {
       const chosen = selection.value;
       if (graph.readable !== text || moved) {
         const { scrollTop, scrollLeft } = view.scrollDOM;
-        showGraph(view, graph, `${STAGE_TITLES[stage]} graph`, (line) => choose(graph, line));
+        showGraph(view, graph, `${STAGE_TITLES[stage]} graph`, (line) => choose(graph, line), (name) => about(unit, stage, name));
         untracked(() => {
           setWrapping(view, wrapGraphs.value);
           if (foldGraphs.value) foldAllSources(view, true);
@@ -54,6 +55,7 @@ export function GraphText(): JSX.Element {
           saved: new Set(partitioned ? compilation?.saved?.map(({ name }) => name) : []),
           recomputed: new Set(partitioned ? compilation?.partition?.recomputed : []),
           chosen: new Set(chosen?.names),
+          sources: sourceNames.value,
         }),
       });
       if (chosen && (chosen.from !== "graph" || moved)) {

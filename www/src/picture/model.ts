@@ -51,6 +51,12 @@ const cut = (text: string): string => (text.length > LONGEST ? `${text.slice(0, 
 /** Names of captured inputs say the most at their end: `l_self_modules_0_parameters_weight_`. */
 const cutName = (text: string): string => (text.length > LONGEST ? `…${text.slice(1 - LONGEST)}` : text);
 
+/** What the script calls an input, and its type where there is room for both. */
+function inputDetail(node: NodeView): string {
+  const both = [node.source, typeOf(node)].filter(Boolean).join(" ");
+  return both.length > LONGEST ? cutName(node.source ?? both) : both;
+}
+
 /** Nodes between two steps. */
 const STRIDE = 500;
 
@@ -93,7 +99,7 @@ export function* drawPicture(unit: Unit, stage: Stage): Generator<void, Picture 
   return yield* draft.finish();
 }
 
-const gradient = (primal: NodeView | undefined): string => (primal ? `grad of ${primal.name}` : "gradient");
+const gradient = (primal: NodeView | undefined): string => (primal ? `grad of ${primal.source ?? primal.name}` : "gradient");
 
 /** Names of the values that a graph returns, in order; `None` is one. */
 function outputNames(graph: GraphView | undefined): string[] {
@@ -149,7 +155,7 @@ class Draft {
           recomputed: side !== BRIDGE && (marks.recomputed?.has(node.name) ?? false),
           mutates: node.mutates,
           label: node.name,
-          detail: side === BRIDGE ? savedDetail(node) : typeOf(node) || (isInput ? "" : node.target.replace(/\.default$/, "")),
+          detail: side === BRIDGE ? savedDetail(node) : isInput ? inputDetail(node) : typeOf(node) || node.target.replace(/\.default$/, ""),
         },
         side,
         // What is only read stands with its first reader.

@@ -67,6 +67,9 @@ export const arrangement = computed(() => (narrow.value ? NARROW : embedded ? FR
 /** The pane that the visitor opened last. */
 export const front = looked<PaneId | undefined>("front", undefined, (raw) => groups(NARROW).flatMap(({ panes }) => panes).find((pane) => pane === raw));
 
+/** The group of panes that has all the room, where one does. */
+export const maximized = looked<string | undefined>("maximized", undefined, (raw) => groups(WIDE).find(({ id }) => id === raw)?.id);
+
 export function keepLayout(id: string, value: unknown): void {
   front.value = groups(NARROW).flatMap(({ panes }) => panes).find((pane) => pane === value) ?? front.value;
   kept.value = { ...kept.value, [id]: value };
@@ -96,11 +99,15 @@ export function panesInFront(): PaneId[] {
 /** Brings a pane to the front of its group. */
 export function showPane(pane: PaneId): void {
   const group = groups(arrangement.value).find(({ panes }) => panes.includes(pane));
-  if (group) keepLayout(group.id, pane);
+  if (!group) return;
+  // What is asked for is seen.
+  if (maximized.value !== group.id) maximized.value = undefined;
+  keepLayout(group.id, pane);
 }
 
 /** Puts sizes and tabs back to what they are for a first visitor. */
 export function resetLayout(): void {
   kept.value = {};
+  maximized.value = undefined;
   saveLayout({});
 }

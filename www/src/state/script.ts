@@ -2,6 +2,7 @@
 import { signal } from "@preact/signals";
 import { createScriptEditor, setText } from "../editor/script";
 import { showLinked } from "../editor/marks";
+import { withSetting } from "../report/setting";
 import { embedded } from "./embedded";
 import { type Options, options } from "./options";
 import type { Shared } from "./link";
@@ -63,6 +64,14 @@ export function program(): string {
 
 export function runScript(): void {
   requestRun(program(), options.value, origin);
+}
+
+/** Writes a setting of PyTorch's into the script, and runs it. */
+export function runWith(setting: string): void {
+  setText(editor, withSetting(program(), setting));
+  touch();
+  keep();
+  runScript();
 }
 
 /** The origin of a link that is opened now. */

@@ -1,10 +1,14 @@
 // The guards of each graph, why frames were recompiled, which are not compiled again, and where graphs broke.
 import type { JSX } from "preact";
-import type { CapturedGraph, GraphBreak, Guard, Report } from "../../generated/report";
+import type { CapturedGraph, Guard, GraphBreak, Report } from "../../generated/report";
 import { countsOf } from "../../report/counts";
 import { plural } from "../../report/format";
 import { graphsAreOld, graphsRun } from "../../state/session";
 import { Columns, number } from "../../ui/columns";
+import { Coded } from "../../ui/coded";
+import { SentenceText } from "../../ui/sentence";
+import { TermLink } from "../../ui/term";
+import { Setting } from "../../ui/setting";
 import { Line } from "./line";
 import { TryAnotherCall } from "./another-size";
 import "./guards.css";
@@ -24,9 +28,11 @@ export function GuardsView(): JSX.Element {
   return (
     <div class="scroll guards" tabIndex={0} role="region" aria-label="Guards">
       {graphsAreOld.value && <p class="stale">From the run before: the script failed before it compiled anything.</p>}
+      <Misses misses={report.misses} />
+      <BreakPlaces places={report.break_places} breaks={report.breaks.length} />
       <Limits limits={report.limits} />
       <Recompiles report={report} />
-      <Breaks breaks={report.breaks} />
+      {report.break_places.length === 0 && <Breaks breaks={report.breaks} />}
       {log && <p class="note">Guards are those of the graphs that were shown. What another size would do is known of a run alone: a log has guards as text.</p>}
       <TryAnotherCall regions={report.regions} calls={report.calls} />
       {regions.slice(0, MOST_ROWS).map((region) => (
@@ -79,29 +85,32 @@ function recompilesCaption(report: Report): string {
   return `${plural(recompiles, "recompile")}${beyond}`;
 }
 
+/** Every cache miss in PyTorch's words, on demand. */
 function Recompiles({ report }: { report: Report }): JSX.Element | null {
   const { recompiles } = report;
   if (recompiles.length === 0) return null;
   return (
-    <table class="table">
-      <caption>{recompilesCaption(report)}</caption>
-      <Columns titles={[number("#"), "Per cache entry, newest first, the guard that failed"]} />
-      <tbody>
-        {recompiles.slice(0, MOST_ROWS).map((reasons, index) => (
-          <tr key={index}>
-            <td class="number">{index + 1}</td>
-            <td>
-              {reasons.map((reason, at) => (
-                <p key={at} class="code reason">
-                  {reason}
-                </p>
-              ))}
-            </td>
-          </tr>
-        ))}
-        <More than={recompiles} />
-      </tbody>
-    </table>
+    <details class="raw">
+      <summary>{recompilesCaption(report)}</summary>
+      <table class="table">
+        <Columns titles={[number("#"), "Per cache entry, newest first, the guard that failed"]} />
+        <tbody>
+          {recompiles.slice(0, MOST_ROWS).map((reasons, index) => (
+            <tr key={index}>
+              <td class="number">{index + 1}</td>
+              <td>
+                {reasons.map((reason, at) => (
+                  <p key={at} class="code reason">
+                    {reason}
+                  </p>
+                ))}
+              </td>
+            </tr>
+          ))}
+          <More than={recompiles} />
+        </tbody>
+      </table>
+    </details>
   );
 }
 
@@ -116,6 +125,38 @@ function More({ than }: { than: readonly unknown[] }): JSX.Element | null {
   );
 }
 
+/** The answer on top: why frames were compiled again, the most frequent cause first, and the setting that PyTorch hints at. */
+function Misses({ misses }: { misses: Report["misses"] }): JSX.Element | null {
+  if (misses.length === 0) return null;
+  const causes = misses.flatMap(({ id, causes }) => causes.map((cause, at) => ({ key: `${id} ${at}`, cause })));
+  return (
+    <section class="answers" aria-label="Why frames were compiled again">
+      <h2>
+        Why frames <TermLink of="recompile">recompile</TermLink>, by the <TermLink of="guard">guard</TermLink> of the newest entry
+      </h2>
+      <ul>
+        {misses.flatMap(({ id, limit }) =>
+          limit ? (
+            <li key={`limit ${id}`}>
+              <SentenceText of={limit} from="guards" />
+            </li>
+          ) : (
+            []
+          ),
+        )}
+        {causes.slice(0, MOST_ROWS).map(({ key, cause }) => (
+          <li key={key}>
+            <SentenceText of={cause.sentence} from="guards" />
+            {cause.setting && <Setting line={cause.setting} />}
+          </li>
+        ))}
+        {causes.length > MOST_ROWS && <li class="muted">and {causes.length - MOST_ROWS} other causes</li>}
+      </ul>
+    </section>
+  );
+}
+
+/** Graph breaks of a log that names no places. */
 function Breaks({ breaks }: { breaks: readonly GraphBreak[] }): JSX.Element | null {
   if (breaks.length === 0) return null;
   return (
@@ -134,6 +175,43 @@ function Breaks({ breaks }: { breaks: readonly GraphBreak[] }): JSX.Element | nu
         <More than={breaks} />
       </tbody>
     </table>
+  );
+}
+
+/** Where graphs break, each place once, with what PyTorch explains and hints at. */
+function BreakPlaces({ places, breaks }: { places: Report["break_places"]; breaks: number }): JSX.Element | null {
+  if (places.length === 0) return null;
+  const where = places.length === 1 ? "one place" : `${places.length} places`;
+  return (
+    <section class="answers" aria-label="Where graphs break">
+      <h2>
+        <TermLink of="break">{plural(breaks, "graph break")}</TermLink>, at {where}
+      </h2>
+      <ul>
+        {places.slice(0, MOST_ROWS).map(({ id, sentence, explanation, hints, url, setting }) => (
+          <li key={id}>
+            <SentenceText of={sentence} from="guards" />
+            {explanation && <p class="muted">
+                <Coded text={explanation} />
+              </p>}
+            {hints.map((hint, at) => (
+              <p key={at}>
+                Hint: <Coded text={hint} />
+              </p>
+            ))}
+            {url && (
+              <p>
+                <a href={url} target="_blank" rel="noreferrer">
+                  PyTorch on graph breaks of this kind
+                </a>
+              </p>
+            )}
+            {setting && <Setting line={setting} />}
+          </li>
+        ))}
+        {places.length > MOST_ROWS && <li class="muted">and {places.length - MOST_ROWS} other places</li>}
+      </ul>
+    </section>
   );
 }
 

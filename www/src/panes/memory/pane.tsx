@@ -11,6 +11,8 @@ import { answerTo, compilation, query } from "../../state/partition";
 import { select } from "../../state/selection";
 import { graphsRun } from "../../state/session";
 import { Columns, number } from "../../ui/columns";
+import { SentenceText } from "../../ui/sentence";
+import { TermLink } from "../../ui/term";
 import { SourceName } from "../../ui/source-name";
 import { Decided } from "../log";
 import { Chart, type Series } from "./chart";
@@ -73,6 +75,7 @@ export function MemoryView(): JSX.Element {
   return (
     <div class="scroll memory" tabIndex={0} role="region" aria-label="Memory">
       {graphsRun.value?.log && <Decided />}
+      <Peak />
       <Chart series={found} chosen={series?.key} at={at} onChoose={choose} />
       <Totals found={found} onChoose={choose} />
       <label class="field run-controls">
@@ -83,6 +86,20 @@ export function MemoryView(): JSX.Element {
       {series && at !== undefined && <Alive label={series.label} memory={series.memory} at={at} />}
       <Curve budget={budget.value} onChoose={(chosenBudget) => ((budget.value = chosenBudget), choose("budget"))} />
     </div>
+  );
+}
+
+/** The answer on top: where the peak of the run is and of what, and the peak under the budget beside it. */
+function Peak(): JSX.Element | null {
+  const answer = answerTo({ ask: "peak", budget: budget.value });
+  if (answer?.answer !== "peak") return null;
+  return (
+    <p class="answer">
+      <SentenceText of={answer.sentence} from="memory" />{" "}
+      <span class="muted">
+        Terms: <TermLink of="peak">peak</TermLink>, <TermLink of="budget">memory budget</TermLink>
+      </span>
+    </p>
   );
 }
 

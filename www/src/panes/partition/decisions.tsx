@@ -2,16 +2,17 @@
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import type { Decision, Partition } from "../../generated/report";
-import { formatBytes, plural } from "../../report/format";
+import { formatBytes, formatShape, plural } from "../../report/format";
+import type { Placed } from "../../report/grouping";
 import { capacityText } from "../../report/partition";
 import { looked, word } from "../../state/looked";
 import { answerTo, compilation, query, variant } from "../../state/partition";
 import { select, selection } from "../../state/selection";
-import { Columns, number } from "../../ui/columns";
+import { sourceNames } from "../../state/unit";
+import { Coded } from "../../ui/coded";
 import { SourceName } from "../../ui/source-name";
+import { type ListColumn, listState, ValueList } from "../../ui/value-list";
 
-/** Rows drawn before the visitor asks for all of them. */
-const MOST_ROWS = 300;
 const FATES = ["saved", "recomputed", "backward only", "not needed"] as const;
 
 const FATE_HELP: Record<(typeof FATES)[number], string> = {
@@ -23,13 +24,16 @@ const FATE_HELP: Record<(typeof FATES)[number], string> = {
 
 const shownFates = looked<readonly string[]>("fates", FATES, (raw) => (Array.isArray(raw) ? FATES.filter((fate) => raw.includes(fate)) : undefined));
 const opened = looked<string | undefined>("decision", undefined, word);
-const all = signal(false);
+const state = listState("decisions");
 /** Values of which "what if" was asked. */
 const asked = signal<ReadonlySet<string>>(new Set());
 
+interface Item extends Placed {
+  decision: Decision;
+}
+
 export function DecisionsView({ partition }: { partition: Partition }): JSX.Element {
-  const rows = partition.decisions.filter(({ fate }) => shownFates.value.includes(fate));
-  const drawn = all.value ? rows : rows.slice(0, MOST_ROWS);
+  const items = itemsOf(partition.decisions.filter(({ fate }) => shownFates.value.includes(fate)));
   const toggle = (fate: string, on: boolean): void => {
     shownFates.value = FATES.filter((f) => (f === fate ? on : shownFates.value.includes(f)));
   };
@@ -43,54 +47,55 @@ export function DecisionsView({ partition }: { partition: Partition }): JSX.Elem
           </label>
         ))}
       </p>
-      <table class="table decisions">
-        <Columns titles={["Value", "Fate", "Why", number("Line")]} />
-        <tbody>
-          {drawn.map((decision) => (
-            <Row key={decision.name} decision={decision} />
-          ))}
-        </tbody>
-      </table>
-      {drawn.length < rows.length && (
-        <p class="caption">
-          {plural(rows.length - drawn.length, "more value")}.{" "}
-          <button type="button" class="link" onClick={() => (all.value = true)}>
-            Show all
-          </button>
-        </p>
-      )}
+      <ValueList
+        label="Decisions"
+        state={state}
+        items={items}
+        columns={COLUMNS}
+        class="decisions"
+        rowLook={({ name }) => (selection.value?.names.includes(name) ? "chosen" : "")}
+        onChoose={({ decision }) => choose(decision)}
+        detail={({ name, decision }) => (opened.value === name ? <Detail decision={decision} /> : undefined)}
+      />
     </div>
   );
 }
 
-function Row({ decision }: { decision: Decision }): JSX.Element {
-  const { name, fate, reason, line } = decision;
-  const isOpen = opened.value === name;
-  const span = compilation.value?.joint?.nodes.find((node) => node.name === name)?.span ?? undefined;
-  const choose = (): void => {
-    opened.value = isOpen ? undefined : name;
-    select({ from: "partition", span, names: [name] });
-  };
+function choose({ name }: Decision): void {
+  opened.value = opened.value === name ? undefined : name;
+  select({ from: "partition", span: compilation.value?.joint?.nodes.find((node) => node.name === name)?.span ?? undefined, names: [name] });
+}
+
+function itemsOf(decisions: readonly Decision[]): Item[] {
+  const nodes = new Map((compilation.value?.joint?.nodes ?? []).map((node) => [node.name, node]));
+  return decisions.map((decision) => {
+    const node = nodes.get(decision.name);
+    return {
+      name: decision.name,
+      bytes: node?.bytes ?? undefined,
+      line: decision.line ?? undefined,
+      module: node?.module_path ?? "",
+      type: `${decision.fate} ${node?.dtype ?? ""}${formatShape(node?.shape)}`,
+      decision,
+    };
+  });
+}
+
+const COLUMNS: readonly ListColumn<Item>[] = [
+  { key: "name", title: "Value", text: ({ name }) => [name, sourceNames.value.get(name)].filter(Boolean).join(" "), cell: ({ decision }) => <Name decision={decision} /> },
+  { key: "fate", title: "Fate", text: ({ decision }) => decision.fate, cell: ({ decision: { fate } }) => <span class={`fate ${fate.replace(" ", "-")}`}>{fate}</span> },
+  { key: "bytes", title: "Bytes", number: true, text: ({ bytes }) => (bytes === undefined ? "" : formatBytes(bytes)), order: ({ bytes }) => bytes ?? -1 },
+  { key: "why", title: "Why", text: ({ decision }) => decision.reason, cell: ({ decision }) => <Coded text={decision.reason} />, look: "why" },
+  { key: "line", title: "Line", number: true, text: ({ line }) => String(line ?? ""), order: ({ line }) => line ?? -1 },
+];
+
+function Name({ decision }: { decision: Decision }): JSX.Element {
   return (
     <>
-      <tr class={selection.value?.names.includes(name) ? "chosen" : ""}>
-        <th scope="row">
-          <button type="button" class="link code" aria-expanded={isOpen} onClick={choose}>
-            {name}
-          </button>
-          <SourceName of={name} />
-        </th>
-        <td class={`fate ${fate.replace(" ", "-")}`}>{fate}</td>
-        <td class="why">{reason}</td>
-        <td class="number">{line}</td>
-      </tr>
-      {isOpen && (
-        <tr class="detail-row">
-          <td colSpan={4}>
-            <Detail decision={decision} />
-          </td>
-        </tr>
-      )}
+      <button type="button" class="link code" aria-expanded={opened.value === decision.name} onClick={() => choose(decision)}>
+        {decision.name}
+      </button>
+      <SourceName of={decision.name} />
     </>
   );
 }

@@ -1,0 +1,12 @@
+// A term that Help explains.
+import type { ComponentChildren, JSX } from "preact";
+import type { Term } from "../help/glossary";
+import { openHelp } from "../state/dialogs";
+
+export function TermLink({ of, children }: { of: Term; children: ComponentChildren }): JSX.Element {
+  return (
+    <button type="button" class="link term" title="Explained in Help" onClick={() => openHelp(of)}>
+      {children}
+    </button>
+  );
+}
