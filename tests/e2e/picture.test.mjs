@@ -212,8 +212,8 @@ describe("the table of a graph", () => {
     assert.deepEqual(cells, ["call_function", "relu", "aten.relu.default", "(addmm,)", "{}", "float32 [3, 8]", "96 B", "13", "forward", "", ""]);
     const primal = await row("primals_1").first().getByRole("gridcell").allInnerTexts();
     assert.deepEqual(primal, ["placeholder", "primals_1", "primals_1", "()", "{}", "float32 [1]", "4 B", "", "forward", "self.calls", ""]);
-    await page.getByRole("button", { name: "bytes" }).click();
-    await page.getByRole("button", { name: "bytes" }).click();
+    await page.locator(".graph-table").getByRole("button", { name: "bytes" }).click();
+    await page.locator(".graph-table").getByRole("button", { name: "bytes" }).click();
     await page.locator('[role=columnheader][aria-sort="descending"]').waitFor();
     const first = page.locator('.graph-row[aria-rowindex="2"]');
     await shows(first, "128 B");

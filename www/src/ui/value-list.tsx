@@ -107,7 +107,7 @@ export function ValueList<T extends Placed>(props: Props<T>): JSX.Element {
         <p class="caption">
           {plural(rows.length - drawn.length, "more row")}.{" "}
           <button type="button" class="link" onClick={() => (state.all.value = true)}>
-            Show all
+            Show them
           </button>
         </p>
       )}
