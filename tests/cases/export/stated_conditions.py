@@ -56,6 +56,15 @@ class Strict(torch.nn.Module):
         return torch.ones(n)
 
 
+class Shared(torch.nn.Module):
+    def forward(self, a, b):
+        n = a.item()
+        twice = n * 2
+        torch._check(twice <= b.shape[0])
+        torch._check(twice != b.shape[0])
+        return b[:n].sum()
+
+
 class Counted(torch.nn.Module):
     def forward(self, x, y):
         n = y.nonzero().shape[0]
@@ -70,5 +79,7 @@ show(Bound(), (tensor(2), torch.arange(5.0)), {"a": None, "b": (Dim("n", min=2, 
 show(Listed(), (tensor([2, 2]),), None, [(tensor([3, 3]),), (tensor([3, 4]),)])
 show(Divisible(), (tensor(8),), None, [(tensor(12),), (tensor(7),)])
 show(Strict(), (tensor(3),), None, [(tensor(5),), (tensor(1),), (tensor(6),)], text=False)
+calls = [(tensor(2), torch.arange(5.0)), (tensor(3), torch.arange(6.0)), (tensor(4), torch.arange(6.0))]
+show(Shared(), (tensor(2), torch.arange(9.0)), {"a": None, "b": {0: Dim.DYNAMIC}}, calls, text=False)
 calls = [(torch.ones(2), tensor([1, 1, 0])), (torch.ones(2), tensor([1, 1, 1])), (torch.ones(2), tensor([1, 0, 0]))]
 show(Counted(), (torch.ones(3), tensor([1, 0, 1, 1])), {"x": (Dim.DYNAMIC,), "y": (Dim.DYNAMIC,)}, calls, text=False)

@@ -355,7 +355,9 @@ def _check_unknown(graph, inputs):
     # What the script itself computed and compared took the names of its operators.
     for name in inputs.shape_env._symbols.stated():
         graph._names.create(name)
-    checks = []
+    checks, placed = [], set()
+    # What is moved below reads these, and they stay where they are.
+    order = {node: i for i, node in enumerate(graph.nodes)}
     for node in list(graph.nodes):
         size = node.meta.get("val")
         if node.target not in (torch.ops.aten.item.default, torch.ops.aten.sym_size.int) or not re.fullmatch(r"u\d+", str(size)):
@@ -370,14 +372,16 @@ def _check_unknown(graph, inputs):
                 condition._written = f"{size!s} {sign} {bound}"
                 last = _check(graph, condition, node.meta.get("stack_trace"))
                 checks.append(last)
-        order = {n: i for i, n in enumerate(graph.nodes)}
         for check, computed, read in stated:
             if node in read and all(order[other] <= order[node] for other in read):
-                for made in computed:
+                # Two checks may share what is computed for them.
+                new = [made for made in computed if made not in placed]
+                placed.update(new)
+                for made in new:
                     last.append(made)
                     last = made
                     made.meta["stack_trace"] = node.meta.get("stack_trace")
-                for made in computed[:-1]:
+                for made in new[:-1]:
                     made.name = graph._names.create(made.target.__name__)
                 condition, text = check.args
                 check.args = (condition, _failed(text, condition))
