@@ -6,9 +6,8 @@
 
 use super::schemas::{Decompose, Provider};
 use super::trace::{Pushed, TraceLayer, Tracer, begin_tracing, coming_from, end_tracing};
-use crate::dispatch::Naming;
 use crate::dispatch::{
-    Call, Exclude, Fact, Key, Layer, Modes, OpEntry, Value, call_below, fill_factory_options, modes, named, run_backend, set_modes,
+    Call, Exclude, Fact, Key, Layer, Modes, Naming, OpEntry, Value, call_below, fill_factory_options, modes, named, run_backend, set_modes,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Arg, Graph, Meta, NodeId, Opcode, Target};

@@ -8,8 +8,8 @@ use web_time::Instant;
 use super::backends::{backend_failed, compile_graph};
 use super::cache::MOST_REASONS;
 use super::cache::compiled_function::{
-    CompiledFunction, count, dynamo_error, ends_in_break, exception, forget_numbers, next_graph, note_compile_time, note_recompiled,
-    reached_limit, recompile_limit, stance,
+    CompiledFunction, count, count_frame, dynamo_error, ends_in_break, exception, forget_numbers, next_graph, note_compile_time,
+    note_recompiled, reached_limit, recompile_limit, stance,
 };
 use super::cache::found_inputs;
 use super::eval_frame::call::{called_from, is_whole};
@@ -182,7 +182,7 @@ fn run_compiled(function: &Rc<CompiledFunction>, mut captured: CapturedGraph, pl
             let why = if is_whole() { "fullgraph=True" } else { "fail_on_recompile_limit_hit" };
             return Err(dynamo_error("FailOnRecompileLimitHit", &format!("Hard failure due to {why}")));
         }
-        count("frames", "total", 1);
+        count_frame(false);
         function.ended.borrow_mut().insert(place);
         last_call::note_miss(function, place, &captured, &verdict.unmet);
         emit(Event::Uncompiled { frame, span: called_from() });
@@ -194,8 +194,7 @@ fn run_compiled(function: &Rc<CompiledFunction>, mut captured: CapturedGraph, pl
     for input in captured.touched.iter().filter(|i| !i.source.is_number) {
         function.seen.borrow_mut().note(place, &input.source, &input.real.geometry());
     }
-    count("frames", "total", 1);
-    count("frames", "ok", 1);
+    count_frame(true);
     count("stats", "calls_captured", captured.written().nodes().filter(|n| n.opcode == crate::graph::Opcode::Call).count());
     count("stats", "unique_graphs", 1);
     let inputs = captured.inputs.clone();

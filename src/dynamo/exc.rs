@@ -84,12 +84,8 @@ impl Recorder {
     pub fn note_raised(&self, written: impl FnOnce() -> String, class: &str, message: &str) {
         let mut failure = self.failure.borrow_mut();
         let known = failure.as_ref().is_some_and(|f| f.message == message);
-        let class = match class {
-            "ValueError" => "ValueError",
-            "TypeError" => "TypeError",
-            "IndexError" => "IndexError",
-            "RuntimeError" => "RuntimeError",
-            _ => return,
+        let Some(class) = ["ValueError", "TypeError", "IndexError", "RuntimeError"].into_iter().find(|known| *known == class) else {
+            return;
         };
         let class = failure.take().filter(|_| known).map_or(class, |f| f.class);
         *failure = Some(Failure { class, message: message.to_owned(), written: written(), source: current_source() });

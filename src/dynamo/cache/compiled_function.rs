@@ -344,6 +344,14 @@ pub fn count(group: &str, key: &str, amount: usize) {
     });
 }
 
+/// Counts a frame that Dynamo has looked into: `is_ok` where nothing kept it from being traced.
+pub fn count_frame(is_ok: bool) {
+    count("frames", "total", 1);
+    if is_ok {
+        count("frames", "ok", 1);
+    }
+}
+
 /// An exception of `torch._dynamo.exc`.
 pub fn dynamo_error(class: &'static str, message: &str) -> Error {
     exception("torch._dynamo.exc", class, message)

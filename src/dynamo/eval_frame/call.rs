@@ -16,7 +16,7 @@ use super::recorder::RECORDER;
 pub use super::recorder::{break_graph, break_graph_at, capturing, is_called, recorder};
 use crate::dispatch::{Key, Value, is_excluded, modes};
 use crate::dynamo::bytecode_analysis::decoded::place_of;
-use crate::dynamo::cache::compiled_function::{CompiledFunction, count, function_of, note_recompiled};
+use crate::dynamo::cache::compiled_function::{CompiledFunction, count_frame, function_of, note_recompiled};
 use crate::dynamo::cache::found_inputs;
 use crate::dynamo::convert_frame::flush;
 use crate::dynamo::guards::manager::Verdict;
@@ -387,8 +387,7 @@ impl Call {
             Some(reasons) if session.function.cache.borrow().len(place) == 0 => reasons,
             _ => return,
         };
-        count("frames", "total", 1);
-        count("frames", "ok", 1);
+        count_frame(true);
         let frame = session.function.frame(place);
         note_recompiled(frame, &reasons);
     }

@@ -7,7 +7,7 @@ use rustpython_vm::builtins::PyCode;
 use rustpython_vm::vm::thread::with_current_vm;
 
 use crate::dispatch::Value;
-use crate::dynamo::cache::compiled_function::{breaks_are_errors, count, dynamo_error, ending_in_break, note_break};
+use crate::dynamo::cache::compiled_function::{breaks_are_errors, count, count_frame, dynamo_error, ending_in_break, note_break};
 use crate::dynamo::eval_frame::call::Call;
 use crate::dynamo::eval_frame::frames::{self, Frame};
 use crate::dynamo::eval_frame::resumption::Resumption;
@@ -280,7 +280,7 @@ impl Call {
                     let is_new = top.function.skipped.borrow_mut().insert(here);
                     // What comes before a statement was a frame of its own, and what follows is none.
                     if is_new && !top.is_library && !went_ahead {
-                        count("frames", "total", 1);
+                        count_frame(false);
                     }
                 }
                 top.skipped.set(true);

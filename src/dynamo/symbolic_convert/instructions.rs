@@ -8,7 +8,7 @@ use rustpython_vm::bytecode::oparg;
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, VirtualMachine};
 
 use super::outer_effects::is_list;
-use super::values::{is_constant, is_enum, is_module, is_tensor, own_method, string};
+use super::values::{is_constant, is_enum, is_tensor, own_accessor, string};
 use super::{Reader, Seen, constant, join};
 use crate::dynamo::bytecode_analysis::decoded::{decoded, place_of};
 use crate::dynamo::bytecode_analysis::instruction::{Operation, Step};
@@ -513,7 +513,7 @@ impl Reader<'_> {
                         let name = name.as_str();
                         let of_class = o.class().get_attr(vm.ctx.intern_str(name)).filter(|a| &*a.class().name() == "property");
                         let setter = of_class.and_then(|property| property.get_attr("fset", vm).ok()).filter(|setter| !vm.is_none(setter));
-                        match own_method(o, "__setattr__", vm).filter(|_| !is_module(o, vm)) {
+                        match own_accessor(o, "__setattr__", vm) {
                             None if let Some(setter) = setter => {
                                 self.call(&constant(setter), vec![object.clone(), value.clone()], Vec::new(), depth + 1);
                             }

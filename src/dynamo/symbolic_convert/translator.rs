@@ -9,7 +9,7 @@ use rustpython_vm::{Py, PyObjectRef, VirtualMachine};
 use super::Resumed;
 use crate::dynamo::Recorder;
 use crate::dynamo::bytecode_analysis::decoded::{Chain, decoded};
-use crate::dynamo::cache::compiled_function::{CompiledFunction, count, note_recompiled};
+use crate::dynamo::cache::compiled_function::{CompiledFunction, count_frame, note_recompiled};
 use crate::dynamo::eval_frame::frames::is_marked;
 use crate::dynamo::guards::guard::{Fact, Kind};
 use crate::dynamo::guards::manager::{self, Replaced, Verdict};
@@ -89,10 +89,7 @@ impl Session {
         if self.skipped.get() || !self.function.passed.borrow_mut().insert(place) {
             return;
         }
-        count("frames", "total", 1);
-        if is_ok {
-            count("frames", "ok", 1);
-        }
+        count_frame(is_ok);
     }
 
     /// The compiled function itself, which is called.

@@ -67,6 +67,11 @@ pub(super) fn own_method(o: &PyObject, name: &str, vm: &VirtualMachine) -> Optio
     o.class().get_attr(vm.ctx.intern_str(name)).filter(|m| m.downcast_ref::<PyFunction>().is_some())
 }
 
+/// A class's own `__getattr__` or `__setattr__`: a module's is followed as modules are.
+pub(super) fn own_accessor(o: &PyObject, name: &str, vm: &VirtualMachine) -> Option<PyObjectRef> {
+    own_method(o, name, vm).filter(|_| !is_module(o, vm))
+}
+
 pub(super) fn is_enum(o: &PyObject, vm: &VirtualMachine) -> bool {
     own_attribute(o, "_value_", vm).is_some() && own_attribute(o, "_name_", vm).is_some()
 }
@@ -318,8 +323,7 @@ impl Reader<'_> {
         let Seen::Known(all) = seen else { return None };
         let [(o, Some(source))] = all.as_slice() else { return None };
         let (o, source) = (o.clone(), source.clone());
-        let says = |method| own_method(&o, method, self.vm).is_some() && !is_module(&o, self.vm);
-        if is_tensor(&o) || says("__getattr__") || self.stored.contains_key(&(o.get_id(), name.to_owned())) {
+        if is_tensor(&o) || own_accessor(&o, "__getattr__", self.vm).is_some() || self.stored.contains_key(&(o.get_id(), name.to_owned())) {
             return None;
         }
         let has = has_attribute(&o, name, self.vm);
@@ -396,7 +400,7 @@ impl Reader<'_> {
             return found.map_or(Seen::Unknown, |found| Seen::Known(vec![(found, Some(attr(source)))]));
         }
         let Some(inherited) = class.get_attr(vm.ctx.intern_str(name)) else {
-            let Some(asked) = own_method(o, "__getattr__", vm).filter(|_| !is_module(o, vm)) else { return Seen::Unknown };
+            let Some(asked) = own_accessor(o, "__getattr__", vm) else { return Seen::Unknown };
             let own = Seen::Known(vec![(o.clone(), source.cloned())]);
             return self.call(&Seen::Method(asked, Box::new(own)), vec![constant(vm.ctx.new_str(name).into())], Vec::new(), 1);
         };

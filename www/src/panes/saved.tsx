@@ -54,7 +54,6 @@ function SavedOfForward(): JSX.Element {
         items={items}
         columns={columns}
         class="sentences shares"
-        rowLook={({ name }) => (selection.value?.names.includes(name) ? "chosen" : "")}
         onChoose={({ value }) => select({ from: "saved", span: value.span ?? undefined, names: [value.name] })}
       >
         <tfoot>

@@ -6,6 +6,7 @@ import { copy } from "../exports/deliver";
 import { plural, formatBytes } from "../report/format";
 import { type Group, grouped, type Grouping, GROUPINGS, markdown, type Placed } from "../report/grouping";
 import { looked, oneOf, word } from "../state/looked";
+import { selection } from "../state/selection";
 
 export interface ListColumn<T> {
   key: string;
@@ -64,7 +65,6 @@ interface Props<T> {
   items: readonly T[];
   columns: readonly ListColumn<T>[];
   class: string;
-  rowLook(item: T): string;
   onChoose(item: T): void;
   /** What stands below the row of a value that is looked at. */
   detail?(item: T): JSX.Element | undefined;
@@ -181,11 +181,11 @@ function GroupRow<T extends Placed>({ group, state, columns }: { group: Group<T>
   );
 }
 
-function Row<T extends Placed>({ item, columns, rowLook, onChoose, detail }: Props<T> & { item: T }): JSX.Element {
+function Row<T extends Placed>({ item, columns, onChoose, detail }: Props<T> & { item: T }): JSX.Element {
   const below = detail?.(item);
   return (
     <>
-      <tr class={rowLook(item)} onClick={({ target }) => !(target as Element).closest("button, a") && onChoose(item)}>
+      <tr class={selection.value?.names.includes(item.name) ? "chosen" : ""} onClick={({ target }) => !(target as Element).closest("button, a") && onChoose(item)}>
         {columns.map(({ key, number, look, text, cell }, at) =>
           at === 0 ? (
             <th key={key} scope="row" class={look}>

@@ -7,7 +7,7 @@ import type { Placed } from "../../report/grouping";
 import { capacityText } from "../../report/partition";
 import { looked, word } from "../../state/looked";
 import { answerTo, compilation, query, variant } from "../../state/partition";
-import { select, selection } from "../../state/selection";
+import { select } from "../../state/selection";
 import { sourceNames } from "../../state/unit";
 import { Coded } from "../../ui/coded";
 import { SourceName } from "../../ui/source-name";
@@ -53,7 +53,6 @@ export function DecisionsView({ partition }: { partition: Partition }): JSX.Elem
         items={items}
         columns={COLUMNS}
         class="decisions"
-        rowLook={({ name }) => (selection.value?.names.includes(name) ? "chosen" : "")}
         onChoose={({ decision }) => choose(decision)}
         detail={({ name, decision }) => (opened.value === name ? <Detail decision={decision} /> : undefined)}
       />
