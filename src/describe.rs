@@ -1,10 +1,10 @@
 //! From the compiler's own types to what a report shows of a compilation.
 
-use crate::aot::schemas::{self, Artifacts, MutationType, OutputType, ViewAndMutationMeta};
-use crate::graph::{Arg, Graph, Opcode, Target};
+use crate::aot::schemas::{self, Artifacts, FrozenGraph, MutationType, OutputType, ViewAndMutationMeta};
+use crate::graph::{Arg, Graph, Opcode, Style, Target, print_readable};
 use crate::graph_view::{functionalized, mark_donated, saved_values, view};
 use crate::report::sentences::donated;
-use crate::report::{Compilation, CompilationKind, InputInfo, Metadata, OutputInfo};
+use crate::report::{Compilation, CompilationKind, Freezing, FrozenConstant, GraphView, InputInfo, Metadata, OutputInfo};
 
 /// A target with the module it is in.
 fn qualified(target: &Target) -> String {
@@ -54,11 +54,34 @@ pub fn compilation(id: u32, region: Option<u32>, artifacts: &Artifacts) -> Compi
         out.saved = Some(saved);
         out.partition = Some(split.report.clone());
     }
+    if let Some(frozen) = &artifacts.frozen {
+        out.frozen = Some(GraphView { readable: print_readable(&frozen.graph, Style::PLAIN).text, ..view(&frozen.graph) });
+        out.freezing = Some(freezing(frozen, &artifacts.traced));
+    }
     if let (Some(study), Some(metadata)) = (&artifacts.study, &mut out.metadata) {
         let of_function = |place: &usize| place.checked_sub(artifacts.metadata.num_tokens()).map(|at| at as u32);
         metadata.static_inputs = study.static_inputs().iter().filter_map(of_function).collect();
     }
     out
+}
+
+/// What became of the parameters of a graph that was frozen.
+fn freezing(frozen: &FrozenGraph, traced: &Graph) -> Freezing {
+    let constant = |constant: &schemas::FrozenConstant| FrozenConstant {
+        name: constant.node.clone(),
+        bytes: constant.bytes,
+        parameters: constant.parameters.clone(),
+        operators: constant.operators.clone(),
+    };
+    let bytes = |place: usize| traced.placeholders().nth(place).and_then(|n| n.tensor()).and_then(|t| t.bytes()).unwrap_or(0);
+    let gone = (0..traced.placeholders().count()).filter(|place| !frozen.preserved.contains(place));
+    Freezing {
+        constants: frozen.constants.iter().map(constant).collect(),
+        parameter_bytes: gone.map(bytes).sum(),
+        constant_bytes: frozen.constants.iter().map(|c| c.bytes).sum(),
+        folded_calls: frozen.folded_calls as u32,
+        seconds: frozen.seconds,
+    }
 }
 
 /// The state that hooks of the function are in, as an input.

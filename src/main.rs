@@ -43,7 +43,7 @@ Usage: aot-playground run SCRIPT.py [--backend NAME] [--check] [--explain] [--em
                         by itself), dot (for Graphviz), table
   --json                the same as --emit json
   --graph STAGE         which graph: captured, functionalized, joint, forward (the default),
-                        backward or inference
+                        backward, inference or frozen
   --trace FOLDER        write what was compiled into a file of this folder, as TORCH_TRACE=FOLDER has PyTorch
                         write it
   --time-limit SECONDS  end the script after so long
@@ -382,6 +382,7 @@ fn emitted(emit: &Emit, known: &Known) -> Result<String, String> {
         "joint" => compilation.joint.as_ref(),
         "forward" => compilation.forward.as_ref(),
         "backward" => compilation.backward.as_ref(),
+        "frozen" => compilation.frozen.as_ref(),
         _ => compilation.inference.as_ref(),
     };
     let graph = graph.ok_or_else(|| format!("compilation {id} has no {stage} graph"))?;

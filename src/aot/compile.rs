@@ -4,11 +4,15 @@ use super::check::Check;
 use super::dedupe::{dedupe, leave_unwritten};
 use super::effects;
 use super::epilogue::Epilogue;
+use super::freezing::freeze;
 use super::higher_order;
 use super::joint::{trace_inference, trace_joint};
 use super::metadata::collect;
 use super::runtime::{Runtime, views_of};
-use super::schemas::{Adapt, Artifacts, Checking, Config, Function, GraphCallable, GraphPass, InputSpec, OutputInfo, ViewAndMutationMeta};
+use super::schemas::{
+    Adapt, Artifacts, Checking, Config, Freezing, FrozenGraph, Function, GraphCallable, GraphPass, InputSpec, OutputInfo,
+    ViewAndMutationMeta,
+};
 use super::synthetic_base;
 use super::tensorify::tensorify;
 use crate::dispatch::{Exclude, Key, Modes, Value, modes, set_modes};
@@ -177,6 +181,7 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
                 prologue,
                 epilogue,
                 is_abandoned: false,
+                frozen: None,
             };
             observer(&artifacts);
             partitioned = artifacts.partitioned.ok_or_else(|| Error::runtime("a partition was lost"))?;
@@ -202,6 +207,10 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
     config.stop_if_outdated(&graph, false, &metadata)?;
     let check = check(&metadata, &graph, false);
     let examples: Vec<Value> = graph.placeholders().map(example).collect::<Result<_>>()?;
+    let frozen = match &config.freezing {
+        Some(freezing) => Some(Rc::new(frozen(freezing, &of_tensors, !adapt.is_empty(), &metadata, config)?)),
+        None => None,
+    };
     if let Some(observer) = &config.observer {
         let (prologue, epilogue) = around(prologue, &graph, &metadata, false);
         observer(&Artifacts {
@@ -213,7 +222,18 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
             prologue,
             epilogue,
             is_abandoned: false,
+            frozen: frozen.clone(),
         });
+    }
+    if let (Some(freezing), Some(frozen)) = (&config.freezing, frozen) {
+        (freezing.frozen)(&frozen)?;
+        let examples: Vec<Value> = frozen.graph.placeholders().map(example).collect::<Result<_>>()?;
+        let graph = (config.inference_compiler)(frozen.graph.clone(), &examples)?;
+        let callable = effects::hide_token(Rc::new(Frozen { frozen, graph }), metadata.has_token);
+        let callable = with_symbols(callable, inputs, &metadata);
+        let mut runtime = Runtime::inference(metadata, callable);
+        runtime.check = check;
+        return Ok(Compiled { runtime, adapt });
     }
     let graph = Rc::unwrap_or_clone(with_passes(of_tensors, config, &[])?);
     let callable = effects::hide_token((config.inference_compiler)(graph, &examples)?, metadata.has_token);
@@ -221,6 +241,35 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
     let mut runtime = Runtime::inference(metadata, callable);
     runtime.check = check;
     Ok(Compiled { runtime, adapt })
+}
+
+/// A frozen graph: of its caller's inputs it takes those that are left.
+struct Frozen {
+    frozen: Rc<FrozenGraph>,
+    graph: Rc<dyn GraphCallable>,
+}
+
+impl GraphCallable for Frozen {
+    fn call(&self, inputs: &mut Vec<Value>) -> Result<Vec<Value>> {
+        self.frozen.given(inputs);
+        self.graph.call(inputs)
+    }
+}
+
+/// Freezes a traced graph, after Inductor's passes.
+fn frozen(
+    freezing: &Freezing,
+    traced: &Rc<Graph>,
+    is_adapted: bool,
+    metadata: &ViewAndMutationMeta,
+    config: &Config,
+) -> Result<FrozenGraph> {
+    if is_adapted {
+        let text = "torch._inductor.config.freezing = True is not supported in the playground for functions of inputs that share memory and are written to, or are given twice";
+        return Err(Error::not_implemented(text));
+    }
+    let graph = Rc::unwrap_or_clone(with_passes(traced.clone(), config, &[])?);
+    freeze(graph, freezing, metadata)
 }
 
 /// Traces a function once more, with its operators as eager mode runs them.

@@ -42,7 +42,17 @@ pub fn export(f: &Function, inputs: &[InputSpec], config: &Config, kind: Exporte
         if let Some(observer) = &config.observer {
             let (prologue, epilogue) = (String::new(), String::new());
             let (traced, metadata) = (traced.clone(), metadata.clone());
-            observer(&Artifacts { traced, is_joint, metadata, partitioned: None, study: None, prologue, epilogue, is_abandoned: false });
+            observer(&Artifacts {
+                traced,
+                is_joint,
+                metadata,
+                partitioned: None,
+                study: None,
+                prologue,
+                epilogue,
+                is_abandoned: false,
+                frozen: None,
+            });
         }
         let graph = if kind == Exported::OfLoss { Rc::new(without_tangents(&traced, inputs, &metadata)?) } else { traced };
         Ok((graph, metadata))

@@ -213,6 +213,11 @@ fn blame(node: &Node) {
     }
 }
 
+/// What one call of a graph gives, where the values of others are known: indexed by id.
+pub(super) fn node_value(graph: &Graph, node: &Node, values: &[Value]) -> Result<Value> {
+    step(graph, node, values, false)
+}
+
 fn step(graph: &Graph, node: &Node, values: &[Value], tell: bool) -> Result<Value> {
     let args: Vec<Value> = node.args.iter().map(|a| value(a, values)).collect::<Result<_>>()?;
     if node.op() == Some("aten._assert_scalar.default") {

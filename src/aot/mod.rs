@@ -16,6 +16,7 @@ mod epilogue;
 pub mod export;
 pub mod fake_mode;
 mod fake_tensor_updater;
+pub mod freezing;
 pub mod functional;
 mod functional_inverses;
 pub mod functional_tensor;

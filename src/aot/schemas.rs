@@ -231,6 +231,47 @@ pub struct CustomPasses {
     pub joint_post: Option<GraphPass>,
 }
 
+/// How an inference graph is frozen.
+#[derive(Clone)]
+pub struct Freezing {
+    /// The parameters and buffers, each with the place where the script keeps it: the function's first inputs.
+    pub parameters: Vec<(Tensor, String)>,
+    /// `torch._inductor.config.layout_optimization`: weights of convolutions are laid out channels last.
+    pub layout_optimization: bool,
+    /// `torch._inductor.config.cpp.weight_prepack`: weights are packed, which shares no memory with the parameters.
+    pub weight_prepack: bool,
+    /// Is told when a graph was frozen.
+    pub frozen: Rc<dyn Fn(&FrozenGraph) -> Result<()>>,
+}
+
+/// A constant of a frozen graph.
+#[derive(Clone, Debug)]
+pub struct FrozenConstant {
+    /// Its node.
+    pub node: String,
+    /// How many bytes it has.
+    pub bytes: u64,
+    /// The parameters that it was computed from, by the places where the script keeps them.
+    pub parameters: Vec<String>,
+    /// The operators that it was computed by.
+    pub operators: Vec<String>,
+}
+
+/// A graph whose parameters are constants.
+#[derive(Clone)]
+pub struct FrozenGraph {
+    /// The graph.
+    pub graph: Graph,
+    /// Which inputs are left.
+    pub preserved: Vec<usize>,
+    /// Its constants, in order.
+    pub constants: Vec<FrozenConstant>,
+    /// How many calls it has less than before.
+    pub folded_calls: usize,
+    /// How long computing the constants took, in seconds.
+    pub seconds: f64,
+}
+
 /// How compiled functions are held against eager mode.
 #[derive(Clone)]
 pub struct Checking {
@@ -271,6 +312,8 @@ pub struct Config {
     pub script_decompositions: Option<Decompose>,
     /// Inductor's passes on the graph before it is split or compiled.
     pub passes: Option<Passes>,
+    /// Whether, and how, graphs without a backward are frozen.
+    pub freezing: Option<Freezing>,
     /// A partitioner of the script's own.
     pub partition_fn: Option<PartitionFn>,
     /// Whether random numbers that the backward draws again are those of the forward even where PyTorch's are not.
@@ -298,7 +341,17 @@ impl Config {
         if let Some(observer) = &self.observer {
             let (traced, metadata) = (traced.clone(), metadata.clone());
             let (prologue, epilogue) = (String::new(), String::new());
-            observer(&Artifacts { traced, is_joint, metadata, partitioned: None, study: None, prologue, epilogue, is_abandoned: true });
+            observer(&Artifacts {
+                traced,
+                is_joint,
+                metadata,
+                partitioned: None,
+                study: None,
+                prologue,
+                epilogue,
+                is_abandoned: true,
+                frozen: None,
+            });
         }
         Err(Error::runtime("the graph will be traced again"))
     }
@@ -322,6 +375,8 @@ pub struct Artifacts {
     pub epilogue: String,
     /// Whether it is traced again, with numbers for floats that were symbols.
     pub is_abandoned: bool,
+    /// The graph with its parameters as constants.
+    pub frozen: Option<Rc<FrozenGraph>>,
 }
 
 /// Which passes run, by PyTorch's names in `torch._inductor.config`.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use web_time::Instant;
 
-use super::backends::{backend_failed, compile_graph};
+use super::backends::{Backend, backend_failed, compile_graph, freezing};
 use super::cache::MOST_REASONS;
 use super::cache::compiled_function::{
     CompiledFunction, count, count_frame, dynamo_error, ends_in_break, exception, forget_numbers, next_graph, note_compile_time,
@@ -201,7 +201,11 @@ fn run_compiled(function: &Rc<CompiledFunction>, mut captured: CapturedGraph, pl
     if let Some(rest) = &*about.resumed.borrow() {
         rest.rename(&mut captured);
     }
+    freezing::refuse_discarded(&captured)?;
     let (captured, compiled, mut reported) = compile_until_it_holds(function, captured, about)?;
+    if matches!(&function.asked.backend, Backend::Named(name) if name == "inductor") {
+        freezing::discard(&captured, || about.modules())?;
+    }
     let Some(compiled) = compiled else {
         function.skip_frame(place);
         return run_uncompiled(function, place, &captured);

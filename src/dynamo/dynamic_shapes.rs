@@ -39,6 +39,8 @@ pub struct InputSource {
     pub is_number: bool,
     /// The tensor, by its number, where it is an attribute of the graph and no input: that of an optimizer.
     pub attribute: Option<u64>,
+    /// Whether it is such an attribute because parameters become constants.
+    pub is_frozen: bool,
     /// Marked dimensions.
     pub marks: Vec<(usize, DimMark)>,
     /// PyTorch's number for a source: SHA-256 of its name, modulo 100, for the size in each dimension (for the number it holds, where

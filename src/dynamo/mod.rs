@@ -14,6 +14,7 @@ mod bytecode_analysis;
 pub mod cache;
 mod containers;
 mod convert_frame;
+mod discarded;
 mod dynamic_shapes;
 mod eval_frame;
 mod exc;

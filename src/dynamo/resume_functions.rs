@@ -9,6 +9,7 @@ use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 use super::cache::found_inputs::Remembered;
 use super::guards::manager::Verdict;
 use crate::dispatch::{Exclude, Key};
+use crate::dynamo::discarded::erased;
 use crate::dynamo::{CapturedGraph, DimMark, InputSource};
 use crate::python::native::tensor::{items, to_tensor, wrap};
 use crate::tensor::Tensor;
@@ -117,6 +118,13 @@ impl About {
         self.resumed.borrow().as_ref().map_or_else(|| self.name.clone(), |rest| rest.name.to_string())
     }
 
+    /// The modules that the function may read tensors of.
+    pub fn modules(&self) -> Vec<PyObjectRef> {
+        rustpython_vm::vm::thread::with_current_vm(|vm| {
+            vm.call_method(&self.namer.borrow(), "modules_found", ()).and_then(|found| found.try_to_value(vm)).unwrap_or_default()
+        })
+    }
+
     /// Where the caller keeps a tensor.
     pub fn source(&self, t: &Tensor, index: usize) -> InputSource {
         rustpython_vm::vm::thread::with_current_vm(|vm| {
@@ -125,7 +133,9 @@ impl About {
             }
             // Reading tensors to name them is no part of the graph.
             let _outside = Exclude::only(Key::Capture);
-            let told = wrap(t, vm).and_then(|o| self.namer.borrow().call((o,), vm));
+            // What was discarded is found where something stands for it.
+            let object = erased(t).map_or_else(|| wrap(t, vm), Ok);
+            let told = object.and_then(|o| self.namer.borrow().call((o,), vm));
             let told = told.ok().and_then(|o| crate::python::native::tensor::items(&o));
             let mut source = told.and_then(|t| input_source(&t, vm)).unwrap_or_else(|| {
                 let (name, place) = match &*self.resumed.borrow() {
@@ -141,7 +151,7 @@ impl About {
     }
 }
 
-/// `(name, source, is_static, {dim: (kind, min, max)}, is_attribute, is_held)` as Python tells it.
+/// `(name, source, is_static, {dim: (kind, min, max)}, is_attribute, is_held, is_frozen, is_parameter)` as Python tells it.
 fn input_source(told: &[PyObjectRef], vm: &VirtualMachine) -> Option<InputSource> {
     let text = |i: usize| Some(told.get(i)?.downcast_ref::<rustpython_vm::builtins::PyStr>()?.to_string_lossy().into_owned());
     let mut marks = Vec::new();
@@ -159,10 +169,11 @@ fn input_source(told: &[PyObjectRef], vm: &VirtualMachine) -> Option<InputSource
         }
     }
     let says = |i: usize| told.get(i).is_some_and(|o| o.is(&vm.ctx.true_value));
-    let (is_static, is_held) = (says(2), says(5));
-    let is_parameter = is_static && text(1).is_some_and(|s| s.contains("._parameters['"));
+    let (is_static, is_held, is_frozen) = (says(2), says(5), says(6));
+    let is_parameter = says(7) || is_static && text(1).is_some_and(|s| s.contains("._parameters['"));
     let attribute = says(4).then_some(0);
-    Some(InputSource { name: text(0)?, source: text(1)?, is_static, is_held, is_parameter, attribute, marks, ..InputSource::default() })
+    let (name, source) = (text(0)?, text(1)?);
+    Some(InputSource { name, source, is_static, is_held, is_parameter, attribute, is_frozen, marks, ..InputSource::default() })
 }
 
 /// The numbers of the symbols for a tensor's sizes (the number it holds, where it has none), strides and offset.

@@ -248,6 +248,7 @@ fn compiled(program: &Rc<Program>, inputs: &[Tensor]) -> Result<Vec<Value>> {
         custom_passes: CustomPasses::default(),
         keep_input_mutations: program.keep_input_mutations,
         partition: PartitionConfig { partitioner, ..PartitionConfig::default() },
+        freezing: None,
         partition_fn: None,
         replay_random: true,
         fw_compiler: compiler.clone(),

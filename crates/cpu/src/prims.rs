@@ -12,6 +12,7 @@ use tensor::{Dtype, Tensor};
 pub fn register(t: &mut KernelTable) {
     t.fill("prims.convert_element_type.default", |c, o| write(&o[0], c.tensor("a")?));
     t.fill("prims.fma.default", fma);
+    t.fill("prims.inductor_force_stride_order.default", |c, o| write(&o[0], c.tensor("input")?));
     t.fill("prims.rev.default", |c, o| write(&o[0], &run("aten.flip.default", vec![c.get("a").clone(), c.get("dims").clone()])?));
     t.fill("prims.iota.default", |c, o| {
         let (length, start, step) = (c.int("length")?, c.int("start")?, c.int("step")?);

@@ -90,6 +90,21 @@ pub fn register(b: &mut OpBuilder) {
         Rule::Fresh(|c| made(c, c.sym_ints("size")?, Dtype::Int64)),
     );
 
+    b.namespaced(
+        "prims",
+        "inductor_force_stride_order(Tensor input, SymInt[] stride) -> Tensor",
+        Rule::Fresh(|c| {
+            let input = c.tensor("input")?;
+            let strides = c.sym_ints("stride")?;
+            if strides.len() != input.dim() {
+                let text = format!("inductor_force_stride_order: {} strides for {} dimensions", strides.len(), input.dim());
+                return Err(Error::runtime(text));
+            }
+            Ok(vec![Some(TensorSpec::strided(input.sizes(), strides, input.dtype(), input.device()))])
+        }),
+    )
+    .not_differentiable();
+
     b.at("_low_memory_max_pool_offsets_to_indices").classes(OpClasses::RECOMPUTABLE);
     b.at("iota").classes(OpClasses::RECOMPUTABLE);
     b.at("convert_element_type").classes(OpClasses::RECOMPUTABLE).batch(Batch::Elementwise).tags(Tags::POINTWISE);

@@ -14,8 +14,8 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
-/// Merges equal calls.
-pub(super) fn merge_equal_calls(graph: &mut Graph, num_fwd_outputs: usize) {
+/// Merges equal calls of a graph whose first outputs are the forward's.
+pub fn merge_equal_calls(graph: &mut Graph, num_fwd_outputs: usize) {
     let joint = Joint::new(graph, num_fwd_outputs);
     let (_, bwd_outputs) = joint.outputs();
     let for_backward = joint.ancestors(bwd_outputs.iter().filter_map(|o| if let Arg::Node(n) = o { Some(*n) } else { None }));

@@ -30,6 +30,7 @@ pub use config::{
     Candidates, ChooseRecomputed, EstimateRuntimes, MemoryBudgetSolver, MinCutOptions, PartitionConfig, Partitioner, RuntimeEstimator,
     Scripted,
 };
+pub use cse::merge_equal_calls;
 pub use joint::{is_primal, is_tangent, mark_backward};
 
 pub use study::{EagerGraph, Study};

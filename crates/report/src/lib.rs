@@ -407,6 +407,14 @@ pub struct Compilation {
     /// The forward alone, where nothing requires grad.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub inference: Option<GraphView>,
+    /// The inference graph with its parameters as constants, as `torch._inductor.freezing` logs it: without strides and devices.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[cfg_attr(test, ts(optional))]
+    pub frozen: Option<GraphView>,
+    /// What freezing did.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[cfg_attr(test, ts(optional))]
+    pub freezing: Option<Freezing>,
     /// The partitioned forward.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub forward: Option<GraphView>,
@@ -440,6 +448,39 @@ pub struct Compilation {
     #[serde(default)]
     #[cfg_attr(test, ts(type = "Array<[number | null, string, string]>"))]
     pub seq_nr: Vec<(Option<i64>, String, String)>,
+}
+
+/// What freezing did to an inference graph.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+pub struct Freezing {
+    /// The constants of the frozen graph, in order.
+    pub constants: Vec<FrozenConstant>,
+    /// Bytes of the parameters and buffers that are no inputs any more.
+    #[cfg_attr(test, ts(type = "number"))]
+    pub parameter_bytes: u64,
+    /// Bytes of the constants.
+    #[cfg_attr(test, ts(type = "number"))]
+    pub constant_bytes: u64,
+    /// How many calls fewer each run makes.
+    pub folded_calls: u32,
+    /// How long computing the constants took, once, in seconds.
+    pub seconds: f64,
+}
+
+/// A constant of a frozen graph.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+pub struct FrozenConstant {
+    /// Its node.
+    pub name: String,
+    /// Its bytes.
+    #[cfg_attr(test, ts(type = "number"))]
+    pub bytes: u64,
+    /// The parameters that it was computed from, as guards name them.
+    pub parameters: Vec<String>,
+    /// The operators that computed it; none where it is a parameter itself.
+    pub operators: Vec<String>,
 }
 
 /// A compiled graph that was run.

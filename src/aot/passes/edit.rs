@@ -91,7 +91,33 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// The same for readers other than some.
+    /// Puts another node in the place of an argument.
+    pub fn replace_argument(&mut self, id: NodeId, index: usize, new: NodeId) {
+        let Some(old) = self.argument(id, index) else { return };
+        self.graph.node_mut(id).args[index] = Arg::Node(new);
+        self.changed_argument(id, old, new);
+    }
+
+    /// Makes one reader read another node wherever it reads this one.
+    pub fn replace_in(&mut self, reader: NodeId, old: NodeId, new: NodeId) {
+        let node = self.graph.node_mut(reader);
+        let mut map = |n| Arg::Node(if n == old { new } else { n });
+        node.args = node.args.iter().map(|a| a.map_nodes(&mut map)).collect();
+        node.kwargs = node.kwargs.iter().map(|(k, a)| (k.clone(), a.map_nodes(&mut map))).collect();
+        self.changed_argument(reader, old, new);
+    }
+
+    fn changed_argument(&mut self, reader: NodeId, old: NodeId, new: NodeId) {
+        if !self.node(reader).inputs().contains(&old) {
+            self.users[old.0 as usize].retain(|u| *u != reader);
+        }
+        let readers = &mut self.users[new.0 as usize];
+        if self.graph.node(reader).inputs().contains(&new) && !readers.contains(&reader) {
+            readers.push(reader);
+        }
+    }
+
+    /// As [`Editor::replace`], for readers other than some.
     pub fn replace_for_others(&mut self, old: NodeId, new: NodeId, but: &[NodeId]) {
         let kept: Vec<NodeId> = self.users(old).iter().copied().filter(|u| but.contains(u)).collect();
         self.users[old.0 as usize].retain(|u| !but.contains(u));

@@ -4,7 +4,7 @@
 //! The rules are those of PyTorch 2.15's `joint_graph_passes`, as far as they apply on the CPU.
 
 mod attention;
-mod edit;
+pub(super) mod edit;
 mod noop;
 mod patterns;
 mod random;

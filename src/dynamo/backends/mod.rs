@@ -3,6 +3,7 @@
 pub(super) mod bundle;
 pub(crate) mod checked;
 pub(crate) mod config;
+pub(crate) mod freezing;
 pub(crate) mod scripted;
 pub(crate) mod studies;
 
@@ -82,6 +83,7 @@ pub fn config(backend: &Pipeline, keep_input_mutations: bool, captured: Option<u
         decompositions: backend.decompositions,
         script_decompositions: None,
         passes: backend.passes.clone(),
+        freezing: None,
         partition_fn: if of_inductor { scripted::custom_partitioner() } else { None },
         is_outdated: None,
         replay_random: true,
@@ -185,7 +187,8 @@ pub fn compile_graph(function: &CompiledFunction, captured: &CapturedGraph, numb
                     unread.iter().for_each(SymFloat::needs_numbers);
                     !env.needed_floats().is_empty()
                 }));
-                let mut config = Config { is_outdated, ..config(&pipeline, true, Some(number)) };
+                let freezing = freezing::freezing(captured, pipeline.passes.is_some());
+                let mut config = Config { is_outdated, freezing, ..config(&pipeline, true, Some(number)) };
                 checked::look_at(&mut config, Some(&captured.graph));
                 let compiled = aot::compile(&f, &specs, &config)?;
                 Ok(Rc::new(move |inputs| compiled.call(as_tensors(inputs)?)))

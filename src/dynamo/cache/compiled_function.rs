@@ -124,6 +124,7 @@ pub fn reset() {
     BREAKS_ARE_ERRORS.set(None);
     FUNCTIONS.take();
     aot::trace::reset_checkpoint_regions();
+    crate::dynamo::discarded::reset();
 }
 
 /// Why a graph breaks where a tensor decides which way Python goes.

@@ -145,6 +145,9 @@ impl CapturedGraph {
         let mut order: Vec<(u8, NodeId)> = graph.nodes().map(|n| (rank(n), n.id)).collect();
         order.sort_by_key(|(rank, _)| *rank);
         graph.reorder(order.into_iter().map(|(_, id)| id).collect());
+        if self.inputs.iter().any(|i| i.source.is_frozen) {
+            before_readers(&mut graph, &found);
+        }
         graph
     }
 
@@ -309,15 +312,30 @@ impl Recorder {
     }
 }
 
-/// What is an attribute of the graph's module comes before its inputs.
+/// Nodes right before the first that reads each.
+fn before_readers(graph: &mut Graph, nodes: &[NodeId]) {
+    let mut waiting: Vec<NodeId> = nodes.to_vec();
+    let mut order = Vec::with_capacity(graph.len());
+    for node in graph.nodes().filter(|n| !nodes.contains(&n.id)) {
+        let read = node.reads();
+        order.extend(waiting.extract_if(.., |id| read.contains(id)));
+        order.push(node.id);
+    }
+    graph.reorder(order);
+}
+
+/// What is an attribute of the graph's module comes before its inputs, parameters first.
 fn attributes_first(graph: &mut Graph, inputs: &mut [GraphArg]) {
     let attributes: HashSet<NodeId> = inputs.iter().filter(|i| i.source.attribute.is_some()).map(|i| i.node).collect();
     if attributes.is_empty() {
         return;
     }
-    inputs.sort_by_key(|input| !attributes.contains(&input.node));
+    let is_parameter = |input: &GraphArg| input.source.is_parameter || !input.source.is_frozen;
+    let others: HashSet<NodeId> = inputs.iter().filter(|i| !is_parameter(i)).map(|i| i.node).collect();
+    let rank = |id: &NodeId| (!attributes.contains(id), others.contains(id) && attributes.contains(id));
+    inputs.sort_by_key(|input| rank(&input.node));
     let mut order: Vec<NodeId> = graph.nodes().map(|n| n.id).collect();
-    order.sort_by_key(|id| !attributes.contains(id));
+    order.sort_by_key(rank);
     graph.reorder(order);
 }
 

@@ -487,6 +487,14 @@ joint?: GraphView | null,
  */
 inference?: GraphView | null,
 /**
+ * The inference graph with its parameters as constants, as `torch._inductor.freezing` logs it: without strides and devices.
+ */
+frozen?: GraphView,
+/**
+ * What freezing did.
+ */
+freezing?: Freezing,
+/**
  * The partitioned forward.
  */
 forward?: GraphView | null,
@@ -1014,6 +1022,31 @@ forward: Array<Named>,
 backward: Array<Named>, };
 
 /**
+ * What freezing did to an inference graph.
+ */
+export type Freezing = {
+/**
+ * The constants of the frozen graph, in order.
+ */
+constants: Array<FrozenConstant>,
+/**
+ * Bytes of the parameters and buffers that are no inputs any more.
+ */
+parameter_bytes: number,
+/**
+ * Bytes of the constants.
+ */
+constant_bytes: number,
+/**
+ * How many calls fewer each run makes.
+ */
+folded_calls: number,
+/**
+ * How long computing the constants took, once, in seconds.
+ */
+seconds: number, };
+
+/**
  * From the worker that makes exports.
  */
 export type FromExport = { "type": "made",
@@ -1164,6 +1197,27 @@ message: string, } | { "type": "failed",
  * What it said.
  */
 message: string, };
+
+/**
+ * A constant of a frozen graph.
+ */
+export type FrozenConstant = {
+/**
+ * Its node.
+ */
+name: string,
+/**
+ * Its bytes.
+ */
+bytes: number,
+/**
+ * The parameters that it was computed from, as guards name them.
+ */
+parameters: Array<string>,
+/**
+ * The operators that computed it; none where it is a parameter itself.
+ */
+operators: Array<string>, };
 
 /**
  * A place where capture had to stop.
@@ -1541,6 +1595,14 @@ joint?: GraphView | null,
  * The forward alone, where nothing requires grad.
  */
 inference?: GraphView | null,
+/**
+ * The inference graph with its parameters as constants, as `torch._inductor.freezing` logs it: without strides and devices.
+ */
+frozen?: GraphView,
+/**
+ * What freezing did.
+ */
+freezing?: Freezing,
 /**
  * The partitioned forward.
  */

@@ -14,6 +14,7 @@ import { SentenceText } from "../ui/sentence";
 import { SourceName } from "../ui/source-name";
 import { TermLink } from "../ui/term";
 import { type ListColumn, listState, Share, ValueList } from "../ui/value-list";
+import { FrozenConstants } from "./frozen-constants";
 import { Decided } from "./log";
 import { TapeInputs } from "./tape-inputs";
 
@@ -32,6 +33,7 @@ interface Item extends Placed {
 function SavedOfForward(): JSX.Element {
   const compilation = selectedUnit.value?.compilation;
   if (!compilation) return <p class="empty">{whyNoTrace.value ?? "The values saved between forward and backward appear here."}</p>;
+  if (compilation.freezing) return <FrozenConstants freezing={compilation.freezing} />;
   if (compilation.kind === "inference") return <p class="empty">Nothing requires grad here: there is no backward to save anything for.</p>;
   if (compilation.abandoned) return <p class="empty">This trace was discarded before it was partitioned: a dynamic float had to be specialized.</p>;
   const items = itemsOf(compilation);

@@ -1,7 +1,7 @@
 // The stages of a compilation, in the order they come to be.
 import type { CapturedGraph, Compilation, GraphView, Report, Tape } from "../generated/report";
 
-export const STAGES = ["tape", "captured", "functionalized", "joint", "forward", "backward", "inference"] as const;
+export const STAGES = ["tape", "captured", "functionalized", "joint", "forward", "backward", "inference", "frozen"] as const;
 export type Stage = (typeof STAGES)[number];
 
 /** Whether AOTAutograd makes it: what stands before has no saved values. */
@@ -15,6 +15,7 @@ export const STAGE_TITLES: Record<Stage, string> = {
   forward: "Forward",
   backward: "Backward",
   inference: "Inference",
+  frozen: "Frozen",
 };
 
 /** What a stage is, in one sentence. */
@@ -26,6 +27,7 @@ export const STAGE_HELP: Record<Stage, string> = {
   forward: "The partitioned forward: it returns its outputs, then the values saved for the backward.",
   backward: "The partitioned backward: it takes the saved values and the tangents, and returns the gradients.",
   inference: "Nothing requires grad: the forward alone.",
+  frozen: "The inference graph with parameters as constants (_frozen_param0), and what depends on them alone computed once, as torch._inductor.freezing logs it.",
 };
 
 /** One thing to look at: a compilation with the region it comes from, or either alone. */
@@ -78,7 +80,7 @@ export function units(report: Report): Unit[] {
     if (region) compiled.add(region.id);
     const stages: Unit["stages"] = {};
     if (region && isRead(region)) stages.captured = region.graph;
-    for (const stage of ["functionalized", "joint", "forward", "backward", "inference"] as const) {
+    for (const stage of ["functionalized", "joint", "forward", "backward", "inference", "frozen"] as const) {
       const graph = compilation[stage];
       if (graph) stages[stage] = graph;
     }

@@ -132,6 +132,7 @@ fn trace(function: patterns::Function, candidate: &Candidate, trains: bool, args
         passes: None,
         switches: Switches::default(),
         custom_passes: CustomPasses::default(),
+        freezing: None,
         partition_fn: None,
         replay_random: false,
         fw_compiler: never.clone(),

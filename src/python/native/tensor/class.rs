@@ -109,7 +109,7 @@ impl Constructor for TensorBase {
     type Args = FuncArgs;
 
     fn slot_new(cls: PyTypeRef, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
-        let t = super::from_python::legacy_tensor(crate::ops::shapes::default_dtype(), &args, vm)?;
+        let t = super::from_python::legacy_tensor(crate::ops::shapes::default_dtype(), true, &args, vm)?;
         wrap_as(&t, cls, vm)
     }
 

@@ -125,8 +125,8 @@ fn of_symbols(flat: &[Value], shape: &[i64], dtype: Dtype) -> crate::error::Resu
     crate::t!("stack", rows.collect::<crate::error::Result<Vec<_>>>()?)
 }
 
-/// What the constructors of older code make: `torch.FloatTensor(data)`, `torch.Tensor(2, 3)`.
-pub fn legacy_tensor(dtype: Dtype, args: &FuncArgs, vm: &VirtualMachine) -> PyResult<Tensor> {
+/// What the constructors of older code make: `torch.FloatTensor(data)`, and, which is of no dtype (`is_base`), `torch.Tensor(2, 3)`.
+pub fn legacy_tensor(dtype: Dtype, is_base: bool, args: &FuncArgs, vm: &VirtualMachine) -> PyResult<Tensor> {
     let empty = |sizes: Vec<i64>| crate::t!("empty.memory_format", sizes; dtype = dtype).map_err(|e| raise(e, vm));
     if super::errors::unexpected(args, &["data", "device", "other", "size"]).is_some() {
         let positional = args.args.iter().map(|o| o.class().name().to_string());
@@ -139,7 +139,7 @@ pub fn legacy_tensor(dtype: Dtype, args: &FuncArgs, vm: &VirtualMachine) -> PyRe
     }
     let Some(first) = args.args.first() else { return empty(vec![0]) };
     if let Some(t) = to_tensor(first) {
-        if t.dtype() != dtype {
+        if t.dtype() != dtype && !is_base {
             let options = |dtype: Dtype| {
                 let name = dtype.scalar_type().to_lowercase();
                 let name = if name == "long" { "long int".to_owned() } else { name };

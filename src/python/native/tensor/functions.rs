@@ -202,7 +202,7 @@ mod module {
     #[pyfunction]
     fn _legacy_tensor(dtype: PyObjectRef, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
         let Some(Value::Dtype(dtype)) = to_value(&dtype, vm) else { return Err(vm.new_type_error("expected a torch.dtype")) };
-        wrap(&legacy_tensor(dtype, &args, vm)?, vm)
+        wrap(&legacy_tensor(dtype, false, &args, vm)?, vm)
     }
 
     /// `torch.tensor(data, *, dtype=None, device=None, requires_grad=False)`

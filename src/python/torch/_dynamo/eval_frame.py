@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import re
 import sys
 import weakref
 
@@ -305,10 +306,10 @@ class _Names:
     def __init__(self, fn, self_name, args, kwargs):
         self.fn, self.self_name, self.args, self.kwargs = fn, self_name, args, kwargs
         self.known, self.owners, self.optimizers = None, [], []
-        self.held, self.modules = set(), set()
+        self.held, self.modules, self.found = set(), set(), []
 
     def __call__(self, tensor):
-        """`(name, source, is_static, marks, is_attribute, is_held)` of a tensor."""
+        """`(name, source, is_static, marks, is_attribute, is_held, is_frozen, is_parameter)` of a tensor."""
         if self.known is None:
             self.known = {}
             self._collect()
@@ -322,7 +323,29 @@ class _Names:
             from torch._dynamo._named_sources import marks_of
 
             marks, is_static = marks_of(source, tensor, marks, is_static)
-        return name, source, is_static, marks, attribute == [True], id(tensor) in self.held
+        is_held = id(tensor) in self.held
+        if (is_static or is_held) and attribute != [True] and _freezes():
+            return self._frozen_name(source), source, is_static, marks, True, is_held, True, isinstance(tensor, torch.nn.Parameter)
+        return name, source, is_static, marks, attribute == [True], is_held, False
+
+    def _frozen_name(self, source):
+        """The name of an attribute of the captured module: a parameter that will be frozen is no input."""
+        name = re.sub(r"\._(?:modules|parameters|buffers)\[(['\"])([^'\"\]]+)\1\]", r".\2", source)
+        name = re.sub(r"^[GL]\['?(.*?)'?\]$", r"\1", name)
+        name = re.sub(r"[^a-zA-Z0-9]", "_", re.sub(r"\[(\d+)\]", r"_\1", name))
+        name = name if name[:1].isalpha() else f"sub{name}"
+        return f"{name}_0" if name in self._globals() else name
+
+    def modules_found(self):
+        """The modules that the function reads tensors of."""
+        if self.known is None:
+            self.known = {}
+            self._collect()
+        return [module for module in (found() for found in self.found) if module is not None]
+
+    def _globals(self):
+        fn = getattr(self.fn, "forward", self.fn) if hasattr(self.fn, "named_parameters") else self.fn
+        return getattr(fn, "__globals__", {})
 
     def _found_later(self, tensor):
         """Where a tensor is that came to be after the others were named: a gradient, or what an optimizer has."""
@@ -451,6 +474,7 @@ class _Names:
             if id(sub) in self.modules:
                 continue
             self.modules.add(id(sub))
+            self.found.append(weakref.ref(sub))
             parts = [part for part in path.split(".") if part]
             where = name + "".join(f"_modules_{part}" for part in parts)
             found = source + "".join(f"._modules['{part}']" for part in parts)
@@ -468,6 +492,12 @@ class _Names:
                     self.held.add(id(value))
                 elif isinstance(value, (list, tuple, dict)) and not (is_static or key in _MODULE_STATE):
                     self._value(value, f"{where}_{key}", f"{found}.{key}", 1)
+
+
+def _freezes():
+    """Whether parameters are attributes of captured graphs, to become constants."""
+    config = sys.modules.get("torch._inductor.config")
+    return config is not None and config.freezing and not torch.is_grad_enabled()
 
 
 def _is_optimizer(value):
@@ -500,7 +530,8 @@ class _FrameNames(_Names):
 
     def __init__(self, code, variables, globals):
         self.code, self.known, self.owners, self.optimizers = code, {}, [], []
-        self.held, self.modules = set(), set()
+        self.held, self.modules, self.globals = set(), set(), globals
+        self.found = []
         for name, value in variables.items():
             if name == "self" and code.co_name == "step" and _is_optimizer(value):
                 self.owners.append((weakref.ref(value), "L_self", "L['self']"))
@@ -509,6 +540,9 @@ class _FrameNames(_Names):
         for name in code.co_names:
             if name in globals:
                 self._value(globals[name], f"G_{name}", f"G['{name}']")
+
+    def _globals(self):
+        return self.globals
 
     def home(self):
         return [self.code.co_filename, self.code.co_firstlineno, self.code.co_name]

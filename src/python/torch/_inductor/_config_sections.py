@@ -69,7 +69,7 @@ SECTIONS["cpp"] = (
     ("cpp.march", None, "no effect kernels", "TORCHINDUCTOR_CPP_MARCH text"),
     ("cpp.enable_kernel_profile", False, "no effect kernels", "TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE one"),
     ("cpp.enable_kernel_context_guard", False, "no effect kernels", "TORCHINDUCTOR_CPP_ENABLE_KERNEL_CONTEXT_GUARD one"),
-    ("cpp.weight_prepack", True, "no effect kernels", "TORCHINDUCTOR_CPP_WEIGHT_PREPACK one"),
+    ("cpp.weight_prepack", True, "obeyed inductor/freezing", "TORCHINDUCTOR_CPP_WEIGHT_PREPACK one"),
     ("cpp.inject_relu_bug_TESTING_ONLY", None, "refused"),
     ("cpp.inject_log1p_bug_TESTING_ONLY", None, "refused"),
     ("cpp.vec_isa_ok", None, "no effect kernels", "TORCHINDUCTOR_VEC_ISA_OK maybe"),

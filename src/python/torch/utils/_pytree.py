@@ -204,6 +204,11 @@ def tree_iter(tree, is_leaf=None):
         yield from tree_iter(value, is_leaf)
 
 
+def arg_tree_leaves(*args, **kwargs):
+    """The leaves of a call's arguments."""
+    return [leaf for arg in (*args, *kwargs.values()) for leaf in tree_leaves(arg)]
+
+
 def tree_leaves(tree, is_leaf=None):
     """The leaves."""
     return list(tree_iter(tree, is_leaf))

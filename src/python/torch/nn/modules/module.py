@@ -8,7 +8,7 @@ from collections import OrderedDict
 
 import torch
 from torch import _native_compile
-from torch._native_compile import _enter_module, _gives, _leave_module, _touch
+from torch._native_compile import _enter_module, _gives, _is_compiling, _leave_module, _touch
 from torch.nn.modules._module_hooks import ModuleHooks, _has_global_call_hooks, _registration
 from torch.nn.modules._module_hooks import (
     register_module_backward_hook,
@@ -108,6 +108,13 @@ def _kept_way(module):
         _left_out[known] = module
         return "outside"
     return None
+
+
+def _not_erased(value):
+    """What a captured graph finds where a parameter was discarded: the graph that it was frozen in still serves."""
+    if type(value) in (Parameter, torch.Tensor) or not _is_compiling():
+        return value
+    return getattr(value, "_erased", value)
 
 
 class Module(ModuleHooks, ModuleState):
@@ -245,7 +252,7 @@ class Module(ModuleHooks, ModuleState):
                 value = members[name]
                 if registry != "_modules" and value is not None:
                     # Captured graphs take parameters as inputs in the order in which they are read.
-                    _touch(value)
+                    _touch(value := _not_erased(value))
                 return value
         if name == "__qualname__":
             # Asked for by the interpreter before a call with `**kwargs`, for a message: without it, it prints the whole module.
@@ -388,7 +395,7 @@ class Module(ModuleHooks, ModuleState):
                 if remove_duplicate:
                     seen.add(member)
                 if isinstance(member, torch.Tensor):
-                    _touch(member)
+                    _touch(member := _not_erased(member))
                 yield (f"{path}.{name}" if path else name), member
 
     def parameters(self, recurse=True):
