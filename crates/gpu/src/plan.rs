@@ -8,10 +8,14 @@ use super::kernel;
 use diagnostics::error::{Error, Result};
 use graph::{Graph, NodeId};
 use loops::language::View;
-use loops::program::{self, Argument, Fallback, Output, Program};
+use loops::program::{self, Argument, Everything, Fallback, Output, Program};
 use loops::schedule::{Step, schedule};
 use report::bundle;
 use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Storage buffers that every WebGPU device grants to a kernel.
+const MAX_BUFFERS: usize = 8;
 
 /// What a step of a plan does.
 pub(super) enum Planned {
@@ -109,8 +113,8 @@ pub fn kernels(graph: &Graph) -> Result<Vec<bundle::Kernel>> {
 }
 
 fn write(graph: &Graph, arguments: &[Argument]) -> Result<Written> {
-    let program = program::lower(graph, arguments)?;
-    let scheduled = schedule(&program);
+    let program = program::lower(graph, arguments, Rc::new(Everything))?;
+    let scheduled = schedule(&program, MAX_BUFFERS);
     let name_of = |id: NodeId| graph.node(id).name.to_string();
     let storage_name = |s: usize| {
         let mut name = format!("{}_buf", program.storages[s].name);

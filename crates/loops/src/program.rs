@@ -160,8 +160,32 @@ pub fn argument_of(value: &bundle::Value) -> Result<Argument> {
     })
 }
 
+/// What a machine takes of the lowerings; what it does not take stays a call of its CPU kernel.
+pub trait Machine {
+    /// Why a call is not lowered.
+    ///
+    /// # Errors
+    /// The reason.
+    fn takes_call(&self, _call: &Call, _outs: &[Option<View>]) -> Result<()> {
+        Ok(())
+    }
+    /// Why a loop that a call was lowered to is of no use.
+    ///
+    /// # Errors
+    /// The reason.
+    fn takes(&self, _prim: &Prim) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// A machine that takes all there is.
+pub struct Everything;
+
+impl Machine for Everything {}
+
 /// State of lowering: what rules of operators write to.
 pub struct Builder {
+    machine: Rc<dyn Machine>,
     /// Storages so far.
     pub storages: Vec<StorageInfo>,
     /// What to do, so far.
@@ -176,6 +200,41 @@ pub struct Builder {
 }
 
 impl Builder {
+    /// Nothing yet.
+    pub fn new(machine: Rc<dyn Machine>) -> Builder {
+        Builder {
+            machine,
+            storages: Vec::new(),
+            items: Vec::new(),
+            known: HashMap::new(),
+            alive: Vec::new(),
+            node: NodeId(0),
+            name: "".into(),
+        }
+    }
+
+    /// The storage of a tensor, by its index.
+    pub fn index_of(&self, tensor: &Tensor) -> Option<usize> {
+        self.known.get(&tensor.storage().id()).copied()
+    }
+
+    /// Lowers one call whose results are to fill `outs`.
+    ///
+    /// # Errors
+    /// The reason why it has no lowering that the machine takes.
+    pub fn lower_call(&mut self, call: &Call, outs: &[Option<View>]) -> Result<()> {
+        self.machine.clone().takes_call(call, outs)?;
+        let first = self.items.len();
+        if !lower::lower(self, call, outs)? {
+            return Err(Error::not_implemented("it has no lowering"));
+        }
+        let machine = self.machine.clone();
+        self.items[first..].iter().try_for_each(|item| match item {
+            Item::Prim(prim) => machine.takes(prim),
+            Item::Fallback(_) => Ok(()),
+        })
+    }
+
     fn storage(&mut self, tensor: &Tensor) -> Result<usize> {
         let id = tensor.storage().id();
         if let Some(index) = self.known.get(&id) {
@@ -234,10 +293,9 @@ impl Builder {
     }
 }
 
-/// Lowers a graph for the given arguments.
-pub fn lower(graph: &Graph, arguments: &[Argument]) -> Result<Program> {
-    let mut b =
-        Builder { storages: Vec::new(), items: Vec::new(), known: HashMap::new(), alive: Vec::new(), node: NodeId(0), name: "".into() };
+/// Lowers a graph for the given arguments, as far as the machine takes it.
+pub fn lower(graph: &Graph, arguments: &[Argument], machine: Rc<dyn Machine>) -> Result<Program> {
+    let mut b = Builder::new(machine);
     let mut values: Vec<Value> = vec![Value::None; graph.arena_len()];
     let (mut inputs, mut outputs, mut constants, mut notes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut given = arguments.iter();
@@ -427,10 +485,9 @@ fn execute(b: &mut Builder, entry: &'static OpEntry, args: Vec<Value>) -> Result
     let mut complex = false;
     args.iter().for_each(|v| v.for_each_tensor(&mut |t| complex |= Ty::of(t.dtype()).is_none()));
     complex |= outs.iter().flatten().any(|v| Ty::of(v.dtype).is_none());
-    let lowered = if complex { Err(Error::not_implemented("complex numbers")) } else { lower::lower(b, &call, &outs) };
+    let lowered = if complex { Err(Error::not_implemented("complex numbers")) } else { b.lower_call(&call, &outs) };
     let reason = match lowered {
-        Ok(true) => return Ok(result),
-        Ok(false) => "it has no lowering".to_owned(),
+        Ok(()) => return Ok(result),
         Err(e) => e.message,
     };
     b.items.truncate(before.0);

@@ -3,16 +3,14 @@
 //! Three decisions, in order. A pointwise value that is cheap, or that only one loop reads, is *inlined*: its expression
 //! takes the place of the load, through whatever view lies between. What is left is *grouped*: a pointwise loop joins the
 //! kernel that computes one of its inputs when it visits the same elements in the same order, and reads that input from a
-//! register. Last, a value is *stored* only where somebody outside its kernel reads it. A kernel binds at most
-//! [`MAX_BUFFERS`] storages, which is what every WebGPU device grants.
+//! register. Last, a value is *stored* only where somebody outside its kernel reads it. A kernel binds at most so many storages as its
+//! machine says.
 
 use super::address::{Address, address, own_address};
 use super::language::{Kind, Loop, Prim, View, X, int};
 use super::program::{Fallback, Item, Output, Program};
 use std::collections::{HashMap, HashSet};
 
-/// Storage buffers a kernel may bind.
-pub const MAX_BUFFERS: usize = 8;
 /// Operations beyond which an expression is not inlined.
 const MAX_INLINE: usize = 160;
 
@@ -214,7 +212,7 @@ fn has_heavy(x: &X) -> bool {
 }
 
 /// Inlines pointwise values into their readers; gives the loops that are left, and per loop the nodes folded into it.
-fn inline_values(program: &Program, items: Vec<Item>) -> Vec<(Item, Vec<graph::NodeId>)> {
+fn inline_values(program: &Program, items: Vec<Item>, max_buffers: usize) -> Vec<(Item, Vec<graph::NodeId>)> {
     let f = facts(program, &items);
     let mutated: HashSet<usize> = program.inputs.iter().flatten().map(|v| v.storage).filter(|s| f.writers.contains_key(s)).collect();
     let mut inlined: HashMap<usize, (View, X)> = HashMap::new();
@@ -228,7 +226,7 @@ fn inline_values(program: &Program, items: Vec<Item>) -> Vec<(Item, Vec<graph::N
         // A kernel binds few buffers: where inlining would bring in too many, values are computed on their own after all.
         let body = loop {
             let body = prim.body.map(&|x| inline(x, &inlined));
-            if bound(&body) < MAX_BUFFERS {
+            if bound(&body) < max_buffers {
                 break body;
             }
             let direct: HashSet<usize> = prim.body.bodies().into_iter().flat_map(loads).filter(|s| inlined.contains_key(s)).collect();
@@ -305,12 +303,12 @@ fn may_inline(program: &Program, items: &[Item], f: &Facts, mutated: &HashSet<us
     }
 }
 
-/// Groups the loops of a program into kernels.
-pub fn schedule(program: &Program) -> Schedule {
+/// Groups the loops of a program into kernels, which bind at most `max_buffers` storages each.
+pub fn schedule(program: &Program, max_buffers: usize) -> Schedule {
     let mut items = program.items.clone();
     eliminate_dead(program, &mut items);
-    let items = inline_values(program, items);
-    let mut maker = Maker { steps: Vec::new(), ready: HashMap::new(), last_read: HashMap::new(), barrier: 0 };
+    let items = inline_values(program, items, max_buffers);
+    let mut maker = Maker { max_buffers, steps: Vec::new(), ready: HashMap::new(), last_read: HashMap::new(), barrier: 0 };
     let written: HashSet<usize> = program.inputs.iter().flatten().map(|v| v.storage).collect();
     for (item, folded) in items {
         match item {
@@ -367,6 +365,7 @@ fn stored(program: &Program, steps: &[Step]) -> HashSet<usize> {
 }
 
 struct Maker {
+    max_buffers: usize,
     steps: Vec<Step>,
     /// The step after which a storage is whole.
     ready: HashMap<usize, usize>,
@@ -446,6 +445,6 @@ impl Maker {
             p.body.bodies().iter().for_each(|x| buffers.extend(loads(x)));
         }
         buffers.extend(wanted.iter().map(|(s, _)| *s));
-        buffers.len() <= MAX_BUFFERS
+        buffers.len() <= self.max_buffers
     }
 }
