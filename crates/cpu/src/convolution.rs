@@ -260,9 +260,10 @@ impl Shape {
         outer
     }
 
-    /// Whether gradients are added one product after the other: what larger ones gain is not worth the time.
+    /// Whether gradients are added one product after the other: what larger ones gain is not worth the time, least of all where no
+    /// instruction fuses.
     fn in_order(&self) -> bool {
-        const PRODUCTS: usize = 1 << 22;
+        const PRODUCTS: usize = if cfg!(target_arch = "wasm32") { 1 << 17 } else { 1 << 22 };
         self.batch * self.outer_channels * self.outer_size() * self.rows() <= PRODUCTS
     }
 

@@ -14,8 +14,8 @@ const WIDE: usize = 16;
 const BLOCK: usize = 384;
 /// A block that `matrixmultiply` adds in one go, where the processor fuses.
 const ONE_GO: usize = if cfg!(target_arch = "wasm32") { 0 } else { 256 };
-/// What a larger product would gain by its order is not worth the time.
-const PRODUCTS: usize = 1 << 21;
+/// What a larger product would gain by its order is not worth the time, least of all where no instruction fuses.
+const PRODUCTS: usize = if cfg!(target_arch = "wasm32") { 1 << 16 } else { 1 << 21 };
 
 /// One operand's row or column, whose elements lie side by side or not.
 struct Line<'a, T> {
@@ -67,7 +67,8 @@ pub fn multiply<T: Vectorized>([m, k, n]: [usize; 3], alpha: T, a: Matrix<T>, b:
     }
     let few_rows = m < WIDE && k >= 24 * m;
     let small = if n < 4 { m * n < 2 * WIDE } else { k <= n && n < 12 && m < n };
-    if across && (few_rows || small) {
+    let ordered = !cfg!(target_arch = "wasm32") || m * n * k <= PRODUCTS;
+    if across && ordered && (few_rows || small) {
         for (i, j) in (0..m).flat_map(|i| (0..n).map(move |j| (i, j))) {
             let (x, y) = (row(i), column(j));
             let sum = if few_rows {
