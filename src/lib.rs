@@ -31,7 +31,7 @@ pub mod span {
     pub use diagnostics::span::Span;
 }
 
-/// Where graphs and operators are computed: `cpu` is the reference, `gpu` runs compiled graphs through wgpu.
+/// Where graphs and operators are computed: `cpu` is the reference, `codegen` fuses on the CPU, `gpu` runs compiled graphs through wgpu.
 pub mod backend {
-    pub use {cpu, gpu};
+    pub use {codegen, cpu, gpu};
 }

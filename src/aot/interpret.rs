@@ -11,6 +11,7 @@ use crate::dispatch::{Modes, Naming, Value, call, compare_sizes, fill_args, fill
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Arg, FakeValue, Graph, Node, NodeId, Opcode, Shown, Target, WrittenCall};
 use crate::shape::{FUNCTIONS, FloatExpr, Relation, Rounding, ShapeEnv, SymFloat, SymInt};
+use codegen::Fused;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -48,6 +49,7 @@ impl Watched {
 pub struct Program {
     graph: Graph,
     drops: Drops,
+    fused: Fused,
 }
 
 /// Per node, in order, the values that it is the last to use.
@@ -76,10 +78,10 @@ impl Drops {
 }
 
 impl Program {
-    /// Prepares a graph.
-    pub fn new(graph: Graph) -> Self {
-        let drops = Drops::of(&graph);
-        Program { graph, drops }
+    /// Prepares a graph. `only_new`: whether autograd looks at its calls, for which of its results are views of others.
+    pub fn new(graph: Graph, only_new: bool) -> Self {
+        let (drops, fused) = (Drops::of(&graph), Fused::new(&graph, only_new));
+        Program { graph, drops, fused }
     }
 
     /// The graph.
@@ -87,8 +89,14 @@ impl Program {
         &self.graph
     }
 
-    /// Runs it, on its inputs, in order, which are dropped after their last use.
+    /// Runs it, on its inputs, in order, which are dropped after their last use: fused, unless somebody looks at its calls.
     pub fn run(&self, inputs: &mut Vec<Value>) -> Result<Vec<Value>> {
+        if !WATCHES.get()
+            && !WATCHING.get()
+            && let Some(results) = self.fused.run(&self.graph, inputs)
+        {
+            return results;
+        }
         run_with(&self.graph, &self.drops, inputs, false)
     }
 }

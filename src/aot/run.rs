@@ -9,10 +9,10 @@ use crate::graph::Graph;
 pub struct Program(interpret::Program);
 
 impl Program {
-    /// Prepares a graph.
-    pub fn new(graph: Graph) -> Self {
+    /// Prepares a graph. `only_new`: whether autograd looks at its calls, for which of its results are views of others.
+    pub fn new(graph: Graph, only_new: bool) -> Self {
         higher_order::register();
-        Program(interpret::Program::new(graph))
+        Program(interpret::Program::new(graph, only_new))
     }
 
     /// The graph.

@@ -65,6 +65,7 @@ impl Interpreter {
     /// Starts an interpreter. Costly, and its memory is not all given back: start one and keep it.
     pub fn new() -> Self {
         crate::backend::cpu::install();
+        crate::backend::codegen::install();
         crate::autograd::install();
         crate::transforms::autocast::install();
         crate::transforms::levels::install();

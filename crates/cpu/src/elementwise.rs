@@ -225,6 +225,43 @@ pub fn for_runs(sizes: &[usize], strides: &[isize], offset: isize, f: &mut dyn F
     }
 }
 
+/// Likewise for the elements from one row-major position to another.
+pub fn for_runs_between(sizes: &[usize], strides: &[isize], offset: isize, from: usize, to: usize, f: &mut dyn FnMut(isize, isize, usize)) {
+    if sizes.contains(&0) {
+        return;
+    }
+    let Some((&length, outer)) = sizes.split_last() else {
+        if from < to {
+            f(offset, 1, 1);
+        }
+        return;
+    };
+    let inner = strides[outer.len()];
+    let mut index = vec![0; outer.len()];
+    let (mut row, mut at) = (from / length, offset);
+    for d in (0..outer.len()).rev() {
+        index[d] = row % outer[d];
+        row /= outer[d];
+        at += index[d] as isize * strides[d];
+    }
+    let (mut position, mut first) = (from, from % length);
+    while position < to {
+        let run = (length - first).min(to - position);
+        f(at + first as isize * inner, inner, run);
+        position += run;
+        first = 0;
+        for d in (0..outer.len()).rev() {
+            index[d] += 1;
+            at += strides[d];
+            if index[d] < outer[d] {
+                break;
+            }
+            at -= strides[d] * outer[d] as isize;
+            index[d] = 0;
+        }
+    }
+}
+
 /// Strides with which a tensor of `g` is read as one of `sizes`: broadcast dimensions have none.
 pub fn broadcast_strides(g: &Concrete, sizes: &[usize]) -> Vec<isize> {
     let lead = sizes.len() - g.sizes.len();

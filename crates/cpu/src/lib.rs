@@ -60,7 +60,7 @@ mod unary;
 mod vectorized;
 mod volume;
 mod weight_norm;
-mod widest;
+pub mod widest;
 
 use dispatch::KernelTable;
 

@@ -10,6 +10,7 @@ pub fn is_wide() -> bool {
 
 /// Functions with loops inside. What they call is compiled for the wide registers only where it is compiled into them: so loops are
 /// written as such, since a closure that an iterator calls may stay a function of its own.
+#[macro_export]
 macro_rules! widest {
     ($($(#[$meta:meta])* $vis:vis fn $name:ident<$($g:ident: $bound:path),*>($($arg:ident: $t:ty),* $(,)?) $(-> $ret:ty)? $body:block)*) => { $(
         $(#[$meta])*
@@ -31,4 +32,4 @@ macro_rules! widest {
         }
     )* };
 }
-pub(crate) use widest;
+pub use widest;

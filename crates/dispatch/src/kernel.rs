@@ -67,6 +67,17 @@ pub fn install_kernels(register: fn(&mut KernelTable)) {
     let _ = KERNELS.set(register);
 }
 
+/// Fills the results of a call in the place of its operator's kernel; gives whether it did.
+pub type Large = fn(&Call, &[Tensor]) -> Result<bool>;
+
+static LARGE: OnceLock<Large> = OnceLock::new();
+
+/// Says what is asked before an operator's own kernel fills results: kernels of fused loops are written in terms of graphs, so that no
+/// table can name them.
+pub fn install_large(large: Large) {
+    let _ = LARGE.set(large);
+}
+
 fn table() -> &'static KernelTable {
     static TABLE: OnceLock<KernelTable> = OnceLock::new();
     TABLE.get_or_init(|| {
@@ -279,7 +290,9 @@ fn run(entry: &'static OpEntry, args: &[Value], fake: bool) -> Result<Value> {
             if !fake {
                 let outs: Vec<Tensor> = made.iter().flatten().cloned().collect();
                 let Some(Kernel::Fill(fill)) = kernel(entry, args, &outs)? else { return Err(missing(entry)) };
-                fill(&call, &outs)?;
+                if !LARGE.get().map_or(Ok(false), |large| large(&call, &outs))? {
+                    fill(&call, &outs)?;
+                }
             }
             Ok(wrap(entry, made.into_iter().map(Value::from).collect()))
         }

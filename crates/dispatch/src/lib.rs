@@ -36,7 +36,8 @@ pub use entry::{
     Backward, Call, CastPolicy, Complex, Derivative, Dual, Forward, ForwardFormula, Grad, Grads, OpEntry, Refusal, Rule, Tags,
 };
 pub use kernel::{
-    Kernel, KernelTable, as_in_memory, has_kernel, install_kernels, math_bits_of_view, real_kernel, require_device, run_backend,
+    Kernel, KernelTable, Large, as_in_memory, has_kernel, install_kernels, install_large, math_bits_of_view, real_kernel, require_device,
+    run_backend,
 };
 pub use lookup::{lookup, op, overloads, overloads_as_called};
 pub use operator_classes::OpClasses;

@@ -62,7 +62,8 @@ impl GraphCallable for Interpreted {
 /// A compiler that runs graphs as they are.
 pub fn interpreter(compilation: Rc<Cell<u32>>, part: &'static str) -> GraphCompiler {
     Rc::new(move |graph, _| {
-        Ok(Rc::new(Interpreted { program: Program::new(graph), compilation: compilation.get(), part }) as Rc<dyn GraphCallable>)
+        let program = Program::new(graph, part == "inference");
+        Ok(Rc::new(Interpreted { program, compilation: compilation.get(), part }) as Rc<dyn GraphCallable>)
     })
 }
 
