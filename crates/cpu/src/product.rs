@@ -15,7 +15,7 @@ const BLOCK: usize = 384;
 /// A block that `matrixmultiply` adds in one go, where the processor fuses.
 const ONE_GO: usize = if cfg!(target_arch = "wasm32") { 0 } else { 256 };
 /// What a larger product would gain by its order is not worth the time, least of all where no instruction fuses.
-const PRODUCTS: usize = if cfg!(target_arch = "wasm32") { 1 << 16 } else { 1 << 21 };
+const PRODUCTS: usize = if cfg!(target_arch = "wasm32") { 1 << 14 } else { 1 << 21 };
 
 /// One operand's row or column, whose elements lie side by side or not.
 struct Line<'a, T> {
