@@ -21,7 +21,7 @@ static ALLOCATOR: Counted<mimalloc::MiMalloc> = Counted(mimalloc::MiMalloc);
 
 const HELP: &str = r#"Runs a PyTorch script and shows what AOTAutograd makes of it.
 
-Usage: aot-playground run SCRIPT.py [--backend NAME] [--check] [--explain] [--emit WHAT] [--trace FOLDER] [LIMITS]
+Usage: aot-playground run SCRIPT.py [--backend NAME] [--check] [--pretend-cuda] [--explain] [--emit WHAT] [--trace FOLDER] [LIMITS]
        aot-playground operators [--markdown | --json]
        aot-playground ask SCRIPT.py QUESTION [--compilation N] [--backend NAME] [LIMITS]
        aot-playground read FILE... [--json]
@@ -35,6 +35,8 @@ Usage: aot-playground run SCRIPT.py [--backend NAME] [--check] [--explain] [--em
   --check               compare what every call of a compiled function gives (outputs, inputs that it writes
                         to, gradients) with what eager mode gives, and say at the end what differs and at
                         which node. The exit status is then 1 where something does
+  --pretend-cuda        there is a CUDA device, cuda:0, that is not there: tensors say so, graphs are those that PyTorch
+                        traces for one without a GPU (FakeTensorMode), and values are computed on the CPU
   --explain             say at the end, on standard error, where the peak of memory is and of what, what is kept for
                         the backward and what eager mode keeps, why frames were compiled again, and where graphs
                         broke, with PyTorch's hints
@@ -152,6 +154,7 @@ fn parse(mut parser: lexopt::Parser) -> Result<Command, lexopt::Error> {
                 options.backend = name;
             }
             Long("check") => options.check = true,
+            Long("pretend-cuda") => options.pretend_cuda = true,
             Long("explain") if verb.as_ref().is_none_or(|verb| verb == "run") => explains = true,
             Long("json") => emit = Some("json".to_owned()),
             Long("emit") => emit = Some(parser.value()?.string()?),

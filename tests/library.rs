@@ -42,6 +42,8 @@ mod nn_operators;
 mod numbers;
 #[path = "library/partition_questions.rs"]
 mod partition_questions;
+#[path = "library/pretended_cuda.rs"]
+mod pretended_cuda;
 #[path = "library/random_functions.rs"]
 mod random_functions;
 #[path = "library/reports.rs"]

@@ -98,5 +98,10 @@ fn without_tangents(joint: &Graph, inputs: &[InputSpec], metadata: &ViewAndMutat
         Ok(i.argument(&fake))
     });
     let given = given.collect::<Result<Vec<_>>>()?;
-    make_fx(&call, &names, &given, Tracing { class_name: "<lambda>".to_owned(), real: false, decompose: None, pre_dispatch: None })
+    make_fx(
+        &call,
+        &names,
+        &given,
+        Tracing { class_name: "<lambda>".to_owned(), real: false, decompose: None, pre_dispatch: None, calls_as_aten: false },
+    )
 }

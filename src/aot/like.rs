@@ -2,7 +2,7 @@
 
 use crate::dispatch::{Value, call, fill_args, fill_factory_options, op};
 use crate::error::{Error, Result};
-use crate::tensor::{Dtype, Geometry, Storage, Tensor};
+use crate::tensor::{Device, Dtype, Geometry, Storage, Tensor};
 
 /// `torch.zeros_like`, `torch.ones_like`, as a script calls them.
 pub(super) fn made_like(name: &str, t: &Tensor, keywords: &[(&str, Value)]) -> Result<Tensor> {
@@ -16,8 +16,8 @@ pub(super) fn made_like(name: &str, t: &Tensor, keywords: &[(&str, Value)]) -> R
 ///
 /// # Errors
 /// For want of memory.
-pub fn over(bytes: &[u8], geometry: Geometry, dtype: Dtype) -> Result<Tensor> {
-    let storage = Storage::zeroed(bytes.len())?;
+pub fn over(bytes: &[u8], geometry: Geometry, dtype: Dtype, device: Device) -> Result<Tensor> {
+    let storage = Storage::zeroed(bytes.len(), device)?;
     storage.bytes_mut()?.copy_from_slice(bytes);
     Ok(Tensor::from_storage(storage, geometry, dtype))
 }
@@ -27,7 +27,7 @@ pub fn over(bytes: &[u8], geometry: Geometry, dtype: Dtype) -> Result<Tensor> {
 /// # Errors
 /// Where it has no values.
 pub fn copied(t: &Tensor) -> Result<Tensor> {
-    let copy = over(&t.storage().bytes()?, (*t.geometry()).clone(), t.dtype())?;
+    let copy = over(&t.storage().bytes()?, (*t.geometry()).clone(), t.dtype(), t.device())?;
     copy.set_math_bits(t.math_bits());
     Ok(copy)
 }

@@ -28,6 +28,8 @@ pub struct Tracing {
     /// Whether operators are recorded above autograd, as the function calls them: who knows where the script is, and the symbols of
     /// the inputs, where numbers that tensors hold may be symbols, too.
     pub pre_dispatch: Option<(Provider, Option<ShapeEnv>)>,
+    /// Whether composite operators are those of ATen: the Python dispatcher is on where sizes are symbols alone.
+    pub calls_as_aten: bool,
 }
 
 /// The layer of dispatch: records what comes through, and answers it.
@@ -61,7 +63,8 @@ impl Layer for Recording {
             args.iter().for_each(|v| v.for_each_tensor(&mut |t| traced |= self.tracer.knows(t)));
             return if traced { Err(asked_for_value(entry)) } else { run_backend(entry, &args, false) };
         }
-        let result = run_backend(entry, &args, !self.real)?;
+        // The mode of a script may make what is computed fake.
+        let result = run_backend(entry, &args, !self.real || modes().fake)?;
         self.tracer.record(entry, &args, &result)?;
         Ok(result)
     }
@@ -241,7 +244,7 @@ pub fn make_fx(f: &dyn Fn(&[Value]) -> Result<Vec<Value>>, names: &[String], inp
         decompose: tracing.decompose,
         sees_calls: tracing.pre_dispatch.is_none(),
     };
-    set_modes(Modes { fake: !tracing.real, ..before });
+    set_modes(Modes { fake: !tracing.real, calls_as_aten: tracing.calls_as_aten, ..before });
     let _library = tracing.pre_dispatch.is_some().then(ForAnyLibrary::new);
     let above = tracing.pre_dispatch.map(|(provider, env)| {
         let layer = Rc::new(PreDispatch { tracer: tracer.clone(), provider, grad: Cell::new(before.grad), env });
@@ -254,6 +257,6 @@ pub fn make_fx(f: &dyn Fn(&[Value]) -> Result<Vec<Value>>, names: &[String], inp
     }
     drop((pushed, above));
     end_tracing();
-    set_modes(Modes { fake: before.fake, ..modes() });
+    set_modes(Modes { fake: before.fake, calls_as_aten: before.calls_as_aten, ..modes() });
     tracer.finish_as_called(&outputs?)
 }

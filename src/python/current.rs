@@ -24,6 +24,8 @@ pub struct RunOptions {
     pub backend: String,
     /// Whether what compiled functions give is compared with eager mode.
     pub check: bool,
+    /// Whether there is a CUDA device, pretended: its tensors are computed on the CPU.
+    pub pretend_cuda: bool,
     /// How long it may run. Kept natively; in the browser, whoever started the worker ends it.
     pub time_limit: Option<Duration>,
     /// How many bytes it may use at a time: tensors, Python's objects, graphs and all else. Kept natively, in a program whose
@@ -33,7 +35,7 @@ pub struct RunOptions {
 
 impl Default for RunOptions {
     fn default() -> Self {
-        RunOptions { backend: "aot_eager".to_owned(), check: false, time_limit: None, memory_limit: None }
+        RunOptions { backend: "aot_eager".to_owned(), check: false, pretend_cuda: false, time_limit: None, memory_limit: None }
     }
 }
 

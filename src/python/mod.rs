@@ -134,6 +134,10 @@ impl Interpreter {
                 return 1;
             };
             self.used.set(true);
+            crate::tensor::pretend_cuda(options.pretend_cuda);
+            if options.pretend_cuda {
+                sink(Event::PretendsCuda);
+            }
             crate::dynamo::tracing::forget_studies();
             let watch = self.interrupter.watch(options, vm);
             let result = watch.stop(self.session.execute(program, filename, vm));

@@ -88,6 +88,7 @@ fn execute(program: &str, options: &ScriptOptions, tell: impl Fn(Told) + 'static
     });
     let began = web_time::Instant::now();
     let sink = Rc::new(move |event| throttle.take(event, began.elapsed().as_secs_f64()));
-    let options = RunOptions { backend: options.backend.clone(), check: options.check, ..RunOptions::default() };
+    let options =
+        RunOptions { backend: options.backend.clone(), check: options.check, pretend_cuda: options.pretend_cuda, ..RunOptions::default() };
     INTERPRETER.with(|interpreter| interpreter.run(program, FILENAME, &options, sink));
 }

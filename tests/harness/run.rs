@@ -76,7 +76,7 @@ pub fn report(source: String, file: String, options: RunOptions) -> Result<(Repo
 pub fn run(case: &Case, backend: Option<&str>) -> Result<Observed, Failed> {
     let source = std::fs::read_to_string(&case.script)?;
     let file = case.script.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let mut options = RunOptions::default();
+    let mut options = RunOptions { pretend_cuda: case.topic.pretend_cuda, ..RunOptions::default() };
     if let Some(backend) = backend {
         options.backend = backend.to_owned();
     }

@@ -22,6 +22,8 @@ pub struct Topic {
     partitions: bool,
     /// CPython printed the expected texts: standard error and the exit status are compared as well.
     pub python: bool,
+    /// Run with a CUDA device that is pretended; PyTorch, which has none, traced for one in `FakeTensorMode`.
+    pub pretend_cuda: bool,
     /// Standard error is compared with `NAME.accepted`, which is ours alone.
     pub stderr: bool,
 }

@@ -236,8 +236,13 @@ fn serve() {
                 .iter()
                 .map(|(way, before, backend)| {
                     say(seed, way, "");
-                    let options =
-                        RunOptions { backend: backend.to_string(), check: false, time_limit: Some(TIME), memory_limit: Some(MEMORY) };
+                    let options = RunOptions {
+                        backend: backend.to_string(),
+                        check: false,
+                        pretend_cuda: false,
+                        time_limit: Some(TIME),
+                        memory_limit: Some(MEMORY),
+                    };
                     let run = crate::script::run_in(&interpreter, &format!("{before}{text}"), &options);
                     for panic in panics.lock().unwrap().drain(..) {
                         say(seed, way, &panic);

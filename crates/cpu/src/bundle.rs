@@ -147,7 +147,7 @@ fn to_tensor(tensor: &TensorData) -> Result<Tensor> {
         return Err(Error::value("a tensor's bytes do not fit its sizes and strides"));
     }
     let list = |v: &[u64]| ints(&v.iter().map(|s| *s as i64).collect::<Vec<_>>());
-    let storage = Storage::zeroed(tensor.bytes.len())?;
+    let storage = Storage::zeroed(tensor.bytes.len(), tensor::Device::CPU)?;
     storage.bytes_mut()?.copy_from_slice(&tensor.bytes);
     let geometry = Geometry { sizes: list(&tensor.shape), strides: list(&tensor.stride), offset: 0.into() };
     Ok(Tensor::from_storage(storage, geometry, dtype))

@@ -1,7 +1,7 @@
 //! The bottom of the stack: real tensors go to a CPU kernel, fake ones to the shape rule alone.
 
 use super::registry::{entry_of, full_name};
-use super::{Call, OpEntry, Rule, Type, Value, named};
+use super::{Call, OpEntry, OpRef, Rule, Type, Value, named};
 use diagnostics::error::{Error, ErrorKind, Result};
 use std::sync::OnceLock;
 use tensor::{DeviceType, Dtype, Geometry, MathBits, Tensor, TensorSpec};
@@ -142,18 +142,61 @@ fn check_room(args: &[Value]) -> Result<()> {
     room
 }
 
+thread_local! {
+    /// Whether an operator is run.
+    static IN_KERNEL: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
 /// Runs an operator: allocates by its rule and fills by its kernel, or, where an argument is fake (or `fake` says so), by the
 /// rule alone.
 pub fn run_backend(entry: &'static OpEntry, args: &[Value], fake: bool) -> Result<Value> {
-    super::contained(entry.name, || run(entry, args, fake)).map_err(|error| of_meta(error, entry, args))
+    if !tensor::pretends_cuda() {
+        return super::contained(entry.name, || run(entry, args, fake)).map_err(|error| of_meta(error, entry, args));
+    }
+    // What a kernel calls is its own business.
+    let is_outermost = !IN_KERNEL.replace(true);
+    let checked = if is_outermost { check_pretended(entry, args) } else { Ok(()) };
+    let result = checked.and_then(|()| super::contained(entry.name, || run(entry, args, fake)));
+    if is_outermost {
+        IN_KERNEL.set(false);
+    }
+    result.map_err(|error| of_meta(error, entry, args))
 }
 
-/// Refuses a device that values would have to lie on: there is no GPU.
+/// Refuses a device that values would have to lie on: there is no GPU, but for one that is pretended.
 pub fn require_device(device: tensor::Device) -> Result<()> {
     match device.kind {
+        DeviceType::Cuda if tensor::pretends_cuda() => match device.index {
+            None | Some(0) => Ok(()),
+            Some(_) => Err(Error::runtime("CUDA error: invalid device ordinal")),
+        },
         DeviceType::Cuda => Err(Error::runtime(
             "Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a driver from http://www.nvidia.com/Download/index.aspx",
         )),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses tensors of the pretended device beside those of the CPU, but for numbers of the CPU.
+fn check_pretended(entry: &'static OpEntry, args: &[Value]) -> Result<()> {
+    static COPY: OpRef = OpRef::new("copy");
+    let known = [&named::TO_COPY, &named::COPY_, &named::INDEX_PUT_, &named::INDEX_PUT, &named::INDEX, &COPY];
+    if named::is_any(entry, &known) || matches!(entry.rule, Rule::Composite(_)) {
+        return Ok(());
+    }
+    let mut devices: Vec<tensor::Device> = Vec::new();
+    args.iter().for_each(|v| {
+        v.for_each_tensor(&mut |t| {
+            let is_number = t.dim() == 0 && t.device().kind == DeviceType::Cpu;
+            if !is_number && !devices.contains(&t.device()) {
+                devices.push(t.device());
+            }
+        })
+    });
+    match &devices[..] {
+        [a, b, ..] if devices.iter().any(|d| d.kind == DeviceType::Cuda) => {
+            Err(Error::runtime(format!("Expected all tensors to be on the same device, but found at least two devices, {a} and {b}!")))
+        }
         _ => Ok(()),
     }
 }

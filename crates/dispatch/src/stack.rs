@@ -120,11 +120,13 @@ pub struct Modes {
     pub fake: bool,
     /// The short dtype of `torch.autocast`, where it is on.
     pub autocast: Option<Dtype>,
+    /// Whether what is traced is what ATen's own composite operators call: `make_fx` without symbols, where no Python dispatcher is on.
+    pub calls_as_aten: bool,
 }
 
 impl Modes {
     /// Those a script starts with.
-    pub const START: Modes = Modes { grad: true, inference: false, fake: false, autocast: None };
+    pub const START: Modes = Modes { grad: true, inference: false, fake: false, autocast: None, calls_as_aten: false };
 }
 
 thread_local! {

@@ -163,7 +163,10 @@ impl Plan {
                     if !same || tensor.bytes.len() != expected || Dtype::parse(&tensor.dtype) != Some(region.dtype) {
                         return Err(Error::runtime("an input has another shape or dtype than the graph was compiled for"));
                     }
-                    let host = Storage::zeroed(self.program.storages[storage].elements.max(0) as usize * region.dtype.itemsize())?;
+                    let host = Storage::zeroed(
+                        self.program.storages[storage].elements.max(0) as usize * region.dtype.itemsize(),
+                        tensor::Device::CPU,
+                    )?;
                     let at = region.offset as usize * region.dtype.itemsize();
                     host.bytes_mut()?[at..at + expected].copy_from_slice(&tensor.bytes);
                     state.host.insert(storage, host);
@@ -211,7 +214,7 @@ impl Plan {
         for (storage, at, bytes) in spans {
             let info = &self.program.storages[storage];
             let values = from_device(info.dtype, &read[at as usize..(at + bytes) as usize])?;
-            let host = Storage::zeroed(values.len())?;
+            let host = Storage::zeroed(values.len(), tensor::Device::CPU)?;
             host.bytes_mut()?.copy_from_slice(&values);
             state.host.insert(storage, host);
         }

@@ -85,6 +85,10 @@ fn check(c: &Call) -> Result<()> {
 /// Whether the fused operator takes these arguments.
 fn fits_flash(c: &Call, q: &Tensor, k: &Tensor, v: &Tensor, mask: Option<&Tensor>) -> Result<bool> {
     let same = |a: &SymInt, b: &SymInt| a.sym_eq(b.clone());
+    // Without a GPU there is no fused operator for one.
+    if q.device().kind == tensor::DeviceType::Cuda {
+        return Ok(false);
+    }
     if [q, k, v].iter().any(|t| t.dim() != 4) || c.float("dropout_p")? > 0.0 || !q.dtype().is_floating() {
         return Ok(false);
     }

@@ -166,7 +166,8 @@ fn batched(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 
 /// A product of batches in its own shape: no view for autograd, but what is traced shows one.
 fn shaped(product: Tensor, sizes: Vec<SymInt>) -> Result<Tensor> {
-    if modes().fake || product.is_fake() || has_layer(Key::Trace) { t!("view", product, sizes) } else { t!("_unsafe_view", product, sizes) }
+    let is_seen = modes().fake || product.is_fake() || has_layer(Key::Trace);
+    if is_seen && !modes().calls_as_aten { t!("view", product, sizes) } else { t!("_unsafe_view", product, sizes) }
 }
 
 fn is_in_order(t: &Tensor) -> Result<bool> {

@@ -157,8 +157,15 @@ fn layer_norm_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     let mut stats = sizes[..lead].to_vec();
     stats.extend(shape.iter().map(|_| SymInt::Int(1)));
     let make = |sizes| Some(TensorSpec::contiguous(sizes, input.dtype(), input.device()));
+    let make_stats = |sizes| Some(TensorSpec::contiguous(sizes, dtype_of_stats(input), input.device()));
     let out = if input.is_fake() { Some(traced_layer_norm(c, input, &stats)?) } else { make(sizes) };
-    Ok(vec![out, make(stats.clone()), make(stats)])
+    Ok(vec![out, make_stats(stats.clone()), make_stats(stats)])
+}
+
+/// Means and deviations of short numbers are single ones on a GPU.
+fn dtype_of_stats(input: &Tensor) -> Dtype {
+    let is_short = matches!(input.dtype(), Dtype::Float16 | Dtype::BFloat16);
+    if is_short && input.device().kind == tensor::DeviceType::Cuda { Dtype::Float32 } else { input.dtype() }
 }
 
 /// What a fake layer norm gives: what PyTorch takes it apart into. A dimension of one element keeps the stride of the input.

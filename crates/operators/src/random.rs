@@ -246,8 +246,10 @@ fn register_dropout(b: &mut OpBuilder) {
         Rule::Composite(|c| {
             let x = c.tensor("input")?;
             // What is traced keeps the mask; eager mode multiplies by noise. Both draw the same numbers.
-            let traced = modes().fake || x.is_fake();
-            if traced && c.bool("train")? && c.float("p")? != 0.0 {
+            let p = c.float("p")?;
+            let is_fused = x.device().kind == tensor::DeviceType::Cuda && p > 0.0 && p < 1.0;
+            let traced = (modes().fake || x.is_fake()) && (!modes().calls_as_aten || is_fused);
+            if traced && c.bool("train")? && p != 0.0 {
                 let both = aten!("native_dropout", x, c.get("p"), c.get("train"))?;
                 return Ok(both.list()?.first().cloned().unwrap_or_default());
             }

@@ -56,12 +56,24 @@ pub fn to_dtype(t: &Tensor, dtype: Option<Dtype>) -> Result<Tensor> {
     }
 }
 
+/// A GPU's kernel reads short numbers and gives single ones.
+fn is_half_to_float(c: &Call) -> Result<bool> {
+    let input = c.tensor("self")?;
+    Ok(input.device().kind == tensor::DeviceType::Cuda && input.dtype() == Dtype::Float16 && c.dtype("dtype")? == Some(Dtype::Float32))
+}
+
 fn softmax(c: &Call) -> Result<Value> {
+    if is_half_to_float(c)? {
+        return Ok(t!("_softmax", c.tensor("self")?, c.get("dim"), true)?.into());
+    }
     let input = to_dtype(c.tensor("self")?, c.dtype("dtype")?)?;
     Ok(t!("_softmax", input, c.get("dim"), false)?.into())
 }
 
 fn log_softmax(c: &Call) -> Result<Value> {
+    if is_half_to_float(c)? {
+        return Ok(t!("_log_softmax", c.tensor("self")?, c.get("dim"), true)?.into());
+    }
     let input = to_dtype(c.tensor("self")?, c.dtype("dtype")?)?;
     Ok(t!("_log_softmax", input, c.get("dim"), false)?.into())
 }

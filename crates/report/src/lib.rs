@@ -18,6 +18,7 @@ pub mod bundle;
 mod cache_entry;
 mod capture;
 mod check;
+mod freezing;
 pub mod log;
 mod partition;
 pub mod protocol;
@@ -38,6 +39,7 @@ pub use capture::{GraphBreak, RecompileLimit};
 pub use check::{Check, Difference, DifferingNode};
 #[cfg(not(test))]
 pub use diagnostics::span::Span;
+pub use freezing::{Freezing, FrozenConstant};
 pub use partition::*;
 use sentences::{BreakPlace, Misses, Sentence};
 #[cfg(test)]
@@ -450,39 +452,6 @@ pub struct Compilation {
     pub seq_nr: Vec<(Option<i64>, String, String)>,
 }
 
-/// What freezing did to an inference graph.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
-pub struct Freezing {
-    /// The constants of the frozen graph, in order.
-    pub constants: Vec<FrozenConstant>,
-    /// Bytes of the parameters and buffers that are no inputs any more.
-    #[cfg_attr(test, ts(type = "number"))]
-    pub parameter_bytes: u64,
-    /// Bytes of the constants.
-    #[cfg_attr(test, ts(type = "number"))]
-    pub constant_bytes: u64,
-    /// How many calls fewer each run makes.
-    pub folded_calls: u32,
-    /// How long computing the constants took, once, in seconds.
-    pub seconds: f64,
-}
-
-/// A constant of a frozen graph.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
-pub struct FrozenConstant {
-    /// Its node.
-    pub name: String,
-    /// Its bytes.
-    #[cfg_attr(test, ts(type = "number"))]
-    pub bytes: u64,
-    /// The parameters that it was computed from, as guards name them.
-    pub parameters: Vec<String>,
-    /// The operators that computed it; none where it is a parameter itself.
-    pub operators: Vec<String>,
-}
-
 /// A compiled graph that was run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
@@ -508,6 +477,8 @@ pub enum Event {
         /// What, newlines included.
         text: String,
     },
+    /// The run has a CUDA device that is pretended.
+    PretendsCuda,
     /// A graph was captured.
     Captured {
         /// The graph; one of an id seen before replaces it.
@@ -597,6 +568,10 @@ pub struct Report {
     pub version: u32,
     /// [`PYTORCH_VERSION`].
     pub pytorch: String,
+    /// Whether there was a CUDA device, pretended: its tensors were computed on the CPU.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    #[cfg_attr(test, ts(optional, as = "Option<bool>"))]
+    pub pretends_cuda: bool,
     /// What the script printed.
     pub stdout: String,
     /// What it wrote to standard error.
@@ -644,6 +619,7 @@ impl Default for Report {
         Report {
             version: REPORT_VERSION,
             pytorch: PYTORCH_VERSION.to_owned(),
+            pretends_cuda: false,
             stdout: String::new(),
             stderr: String::new(),
             exception: None,
@@ -669,6 +645,7 @@ impl Report {
     /// Takes in one event. Bundles are not part of a report: they are data, kept by whoever wants to run them.
     pub fn fold(&mut self, event: Event) {
         match event {
+            Event::PretendsCuda => self.pretends_cuda = true,
             Event::Stdout { text } => self.stdout.push_str(&text),
             Event::Stderr { text } => self.stderr.push_str(&text),
             Event::Captured { region } => match self.regions.iter_mut().find(|r| r.id == region.id) {

@@ -15,6 +15,9 @@ pub struct ScriptOptions {
     /// Whether what compiled functions give is compared with eager mode.
     #[serde(default)]
     pub check: bool,
+    /// Whether there is a CUDA device, pretended: its tensors are computed on the CPU.
+    #[serde(default)]
+    pub pretend_cuda: bool,
 }
 
 /// To the interpreter's worker.

@@ -96,6 +96,7 @@ fn typescript_fold_sample_is_current() {
         Event::Misses { misses: Misses { id: 2, ..Misses::default() } },
         Event::Misses { misses: Misses { id: 2, causes: vec![Cause { count: 1, ..Cause::default() }], ..Misses::default() } },
         Event::Recompiled { reasons: vec!["size mismatch".to_owned()] },
+        Event::PretendsCuda,
         Event::Called { call: LastCall { frame: 2, region: Some(0), ..LastCall::default() } },
         Event::Limited { limit: RecompileLimit { frame: 2, function: "f".to_owned(), ..RecompileLimit::default() } },
         Event::Uncompiled { frame: 2, span: Some(Span { line: 9, ..Span::default() }) },

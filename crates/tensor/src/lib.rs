@@ -18,6 +18,8 @@ mod tensor;
 pub use dtype::{Category, Device, DeviceType, Dtype, Layout, MemoryFormat, promote};
 pub use number::{Number, from_values};
 pub use spec::{Geometry, TensorSpec, contiguous_strides};
-pub use storage::{Element, OfFakeMode, Storage, check_count, check_room, not_enough_memory, set_memory_limit};
+pub use storage::{
+    Element, OfFakeMode, Storage, check_count, check_room, not_enough_memory, pretend_cuda, pretends_cuda, set_memory_limit,
+};
 pub use subclass::{Parts, Recipe, Subclass};
 pub use tensor::{Concrete, MathBits, Tensor, TensorImpl, elements};

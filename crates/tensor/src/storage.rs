@@ -119,6 +119,27 @@ struct StorageImpl {
 #[derive(Clone)]
 pub struct Storage(Rc<StorageImpl>);
 
+thread_local! {
+    /// Whether a CUDA device is pretended: its tensors are computed on the CPU.
+    static PRETENDS_CUDA: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Says whether a CUDA device is pretended.
+pub fn pretend_cuda(pretends: bool) {
+    PRETENDS_CUDA.set(pretends);
+}
+
+/// Whether a CUDA device is pretended.
+pub fn pretends_cuda() -> bool {
+    PRETENDS_CUDA.get()
+}
+
+/// Where there is a CUDA device, or a script's mode says so, one without a number is the first.
+fn numbered(device: Device) -> Device {
+    let is_one = device.kind == DeviceType::Cuda && device.index.is_none() && (pretends_cuda() || FAKE_MODE.get() != 0);
+    if is_one { Device { index: Some(0), ..device } } else { device }
+}
+
 /// A Rust type of a tensor's elements. Bools are bytes that hold 0 or 1.
 pub trait Element: bytemuck::Pod {
     /// The dtype it stands for.
@@ -144,16 +165,14 @@ impl Storage {
         }))
     }
 
-    /// Zeroed bytes on the CPU.
-    pub fn zeroed(nbytes: usize) -> Result<Self> {
-        Ok(Self::new(SymInt::Int(nbytes as i64), Device::CPU, Some(Buffer::zeroed(nbytes)?), false))
+    /// Zeroed bytes, which lie in the CPU's memory whatever device is pretended.
+    pub fn zeroed(nbytes: usize, device: Device) -> Result<Self> {
+        Ok(Self::new(SymInt::Int(nbytes as i64), numbered(device), Some(Buffer::zeroed(nbytes)?), false))
     }
 
-    /// A storage without bytes. To a script's mode a device of a kind is the first one.
+    /// A storage without bytes.
     pub fn fake(nbytes: SymInt, device: Device) -> Self {
-        let is_numbered = FAKE_MODE.get() == 0 || device.kind != DeviceType::Cuda || device.index.is_some();
-        let device = if is_numbered { device } else { Device { index: Some(0), ..device } };
-        Self::new(nbytes, device, None, false)
+        Self::new(nbytes, numbered(device), None, false)
     }
 
     /// The storage of a tensor that has no memory of its own, in a run: others stand for it.

@@ -129,7 +129,7 @@ impl Tensor {
             strides: ints(&shape::concrete(&spec.geometry.strides)?),
             offset: SymInt::Int(spec.geometry.offset.guard_int()?),
         };
-        Ok(Self::from_storage(Storage::zeroed(bytes)?, geometry, spec.dtype))
+        Ok(Self::from_storage(Storage::zeroed(bytes, spec.device)?, geometry, spec.dtype))
     }
 
     /// A tensor of the spec without values.

@@ -5,7 +5,7 @@ use crate::aot::metadata::give_history;
 use crate::autograd::meta;
 use crate::dispatch::Value;
 use crate::error::{Error, Result};
-use crate::tensor::{Dtype, Geometry, MathBits, Tensor};
+use crate::tensor::{Device, Dtype, Geometry, MathBits, Tensor};
 
 /// An input, without its values.
 struct Input {
@@ -13,6 +13,7 @@ struct Input {
     storage: usize,
     geometry: Geometry,
     dtype: Dtype,
+    device: Device,
     math_bits: MathBits,
     requires_grad: bool,
     is_leaf: bool,
@@ -48,6 +49,7 @@ impl Copies {
                 storage,
                 geometry: (*t.geometry()).clone(),
                 dtype: t.dtype(),
+                device: t.device(),
                 math_bits: t.math_bits(),
                 requires_grad: meta::requires_grad(t),
                 is_leaf: meta::grad_fn(t).is_ok_and(|made| made.is_none()),
@@ -72,7 +74,7 @@ impl Copies {
             let bytes = self.storages.get(input.storage).ok_or_else(|| Error::runtime("a storage was not copied"))?;
             let t = match &firsts[input.storage] {
                 Some(first) => first.view_dtype(input.geometry.clone(), input.dtype),
-                None => over(bytes, input.geometry.clone(), input.dtype)?,
+                None => over(bytes, input.geometry.clone(), input.dtype, input.device)?,
             };
             firsts[input.storage].get_or_insert_with(|| t.clone());
             t.set_math_bits(input.math_bits);
@@ -96,7 +98,7 @@ impl Copies {
         let (mut leaves, mut given) = (Vec::new(), Vec::new());
         for (i, input) in self.inputs.iter().enumerate() {
             let bytes = self.storages.get(input.storage).ok_or_else(|| Error::runtime("a storage was not copied"))?;
-            let leaf = over(bytes, input.geometry.clone(), input.dtype)?;
+            let leaf = over(bytes, input.geometry.clone(), input.dtype, input.device)?;
             leaf.set_math_bits(input.math_bits);
             if !input.requires_grad {
                 leaves.push(None);

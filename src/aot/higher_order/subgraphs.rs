@@ -63,7 +63,13 @@ fn calls_as_made(f: &dyn Fn(&[Value]) -> Result<Vec<Value>>, like: &[Value], pro
         f,
         &names,
         &inputs,
-        make_fx::Tracing { class_name: "<lambda>".to_owned(), real: false, decompose: None, pre_dispatch: Some((provider, None)) },
+        make_fx::Tracing {
+            class_name: "<lambda>".to_owned(),
+            real: false,
+            decompose: None,
+            pre_dispatch: Some((provider, None)),
+            calls_as_aten: false,
+        },
     )
 }
 

@@ -16,21 +16,30 @@ pub fn replace(graph: &mut Graph) -> Result<()> {
         }
     }
     seeds.reverse();
-    if let Some(first) = seeds.first().copied() {
-        let device = Device::CPU;
+    let device_of = |editor: &Editor, seed: NodeId| editor.node(seed).tensor().map_or(Device::CPU, |spec| spec.device);
+    let mut devices: Vec<Device> = Vec::new();
+    for seed in &seeds {
+        let device = device_of(&editor, *seed);
+        if !devices.contains(&device) {
+            devices.push(device);
+        }
+    }
+    for device in devices {
+        let own: Vec<NodeId> = seeds.iter().copied().filter(|seed| device_of(&editor, *seed) == device).collect();
+        let Some(first) = own.first().copied() else { continue };
         let spec = |sizes: Vec<i64>| {
             let sizes = sizes.into_iter().map(Into::into).collect();
             Some(FakeValue::Tensor(TensorSpec::contiguous(sizes, Dtype::Int64, device)))
         };
-        let count = seeds.len() as i64;
+        let count = own.len() as i64;
         let meta = Meta { value: spec(vec![count]), ..editor.node(first).meta.clone() };
         let args = vec![Arg::Int(count), Arg::Device(device)];
         let all = editor.call("prims.inductor_seeds.default", args, Vec::new(), meta, Place::Before(first));
-        for (i, seed) in seeds.into_iter().enumerate() {
+        for (i, seed) in own.into_iter().enumerate() {
             let meta = editor.node(seed).meta.clone();
             let args = vec![Arg::Node(all), Arg::Int(i as i64)];
-            let own = editor.call("prims.inductor_lookup_seed.default", args, Vec::new(), meta, Place::Before(seed));
-            editor.replace(seed, own);
+            let looked_up = editor.call("prims.inductor_lookup_seed.default", args, Vec::new(), meta, Place::Before(seed));
+            editor.replace(seed, looked_up);
             editor.erase(seed);
         }
     }

@@ -312,9 +312,10 @@ impl CacheEntry {
         for input in self.captured.touched.iter().filter(|i| !i.source.is_number) {
             let (g, spec) = (&input.spec.spec.geometry, &input.spec);
             guards.push(plain(format!(
-                "check_tensor({}, Tensor, {}, device=None, requires_grad={}, size={}, stride={})",
+                "check_tensor({}, Tensor, {}, device={}, requires_grad={}, size={}, stride={})",
                 input.source.source,
                 spec.spec.dtype,
+                spec.spec.device.index.map_or_else(|| "None".to_owned(), |index| index.to_string()),
                 if spec.requires_grad { "True" } else { "False" },
                 list(&g.sizes),
                 list(&g.strides)

@@ -29,8 +29,13 @@ pub fn called(
     vm: &VirtualMachine,
 ) -> PyResult {
     let given = values_of(inputs, vm)?;
-    let tracing =
-        Tracing { class_name: "GraphModule".to_owned(), real: false, decompose: None, pre_dispatch: Some((source_in_forward, Some(env))) };
+    let tracing = Tracing {
+        class_name: "GraphModule".to_owned(),
+        real: false,
+        decompose: None,
+        pre_dispatch: Some((source_in_forward, Some(env))),
+        calls_as_aten: false,
+    };
     let mut graph = make_fx(&flat_function(function), names, &given, tracing).map_err(|e| raise(e, vm))?;
     let constants = lift_constants(&mut graph, state);
     let constants = constants.iter().map(|t| wrap(t, vm)).collect::<PyResult<Vec<_>>>()?;

@@ -11,7 +11,7 @@ use rustpython_vm::{AsObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
 use super::graph_module::PyGraphModule;
 use crate::aot::functional::functionalized;
 use crate::aot::make_fx::{Tracing, make_fx};
-use crate::aot::schemas::Decompose;
+use crate::aot::schemas::{Decompose, Provider};
 use crate::dispatch::{OpEntry, Value};
 use crate::dynamo::tracing::{symbol_number, symbol_numbers};
 use crate::dynamo::{Dim, InputSource, Symbols, Treatment};
@@ -137,7 +137,9 @@ pub fn trace(
     let given = values_of(&inputs, vm)?;
     let given = if mode == "real" { given } else { fake_inputs(given, "input", mode == "symbolic").map_err(|e| raise(e, vm))? };
     let decompose = table.map(|table| decompose_by(&table, vm)).transpose()?;
-    let tracing = Tracing { class_name, real: mode == "real", decompose, pre_dispatch: pre_dispatch.then_some((nowhere, None)) };
+    let calls_as_aten = mode != "symbolic" && !pre_dispatch;
+    let pre_dispatch = pre_dispatch.then_some((nowhere as Provider, None));
+    let tracing = Tracing { class_name, real: mode == "real", decompose, pre_dispatch, calls_as_aten };
     let graph = make_fx(&flat_function(function), &names, &given, tracing).map_err(|e| raise(e, vm))?;
     Ok(PyGraphModule::new(graph).into_pyobject(vm))
 }

@@ -45,6 +45,12 @@ mod module {
         vm.ctx.new_tuple(vec![vm.ctx.new_str(name).into(), vm.ctx.new_list(lines).into()])
     }
 
+    /// Whether there is a CUDA device, pretended.
+    #[pyfunction]
+    fn pretends_cuda() -> bool {
+        crate::tensor::pretends_cuda()
+    }
+
     /// Ends the script.
     #[pyfunction]
     fn exit(code: OptionalArg<PyObjectRef>, vm: &VirtualMachine) -> PyResult<()> {

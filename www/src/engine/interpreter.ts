@@ -54,7 +54,7 @@ export class Interpreter {
   }
 
   /** Runs `program`; a script that still runs is ended first, silently. */
-  run(program: string, options: { backend: string; check: boolean }, handlers: Handlers): void {
+  run(program: string, options: { backend: string; check: boolean; pretend_cuda: boolean }, handlers: Handlers): void {
     if (this.busy) this.stop();
     this.#run += 1;
     this.#handlers = handlers;

@@ -892,7 +892,7 @@ text: string, } | { "event": "stderr",
 /**
  * What, newlines included.
  */
-text: string, } | { "event": "captured",
+text: string, } | { "event": "pretends_cuda" } | { "event": "captured",
 /**
  * The graph; one of an id seen before replaces it.
  */
@@ -2616,6 +2616,10 @@ version: number,
  */
 pytorch: string,
 /**
+ * Whether there was a CUDA device, pretended: its tensors were computed on the CPU.
+ */
+pretends_cuda?: boolean,
+/**
  * What the script printed.
  */
 stdout: string,
@@ -2787,7 +2791,11 @@ backend: string,
 /**
  * Whether what compiled functions give is compared with eager mode.
  */
-check: boolean, };
+check: boolean,
+/**
+ * Whether there is a CUDA device, pretended: its tensors are computed on the CPU.
+ */
+pretend_cuda: boolean, };
 
 /**
  * A sentence whose parts may be links to what they name.

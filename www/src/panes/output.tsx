@@ -4,6 +4,8 @@ import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 import { countsText } from "../report/counts";
 import { plural } from "../report/format";
+import { options } from "../state/options";
+import { setOption } from "../state/script";
 import { select } from "../state/selection";
 import { graphsRun, MOST_PRINTED, shown } from "../state/session";
 import { LogPane } from "./log";
@@ -48,6 +50,8 @@ function Output(): JSX.Element {
       ))}
       {silent && <p class="empty">The script printed nothing.</p>}
       {report.exception && <Traceback traceback={report.exception.traceback} line={report.exception.span?.line} />}
+      {report.exception?.message.includes("no NVIDIA driver") && !options.value.cuda && <PretendOffer />}
+      {report.pretends_cuda && <p class="note">The device cuda:0 is pretended: its tensors were computed on the CPU.</p>}
       {report.breaks.slice(0, MOST_BREAKS).map(({ reason, span }, index) => (
         <p key={index} class="note">
           Graph break{span && <LineLink line={span.line} />}: {reason}
@@ -67,6 +71,19 @@ function Output(): JSX.Element {
         </p>
       )}
     </div>
+  );
+}
+
+/** A script that wants a GPU runs with one that is pretended. */
+function PretendOffer(): JSX.Element {
+  return (
+    <p class="note">
+      There is no GPU here.{" "}
+      <button type="button" class="link" onClick={() => setOption("cuda", true)}>
+        Run with a pretended CUDA device
+      </button>
+      : tensors say cuda:0 and are computed on the CPU.
+    </p>
   );
 }
 

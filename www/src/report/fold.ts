@@ -63,6 +63,9 @@ function take(report: Report, event: Event): void {
     case "broke":
       report.breaks.push(event.graph_break);
       break;
+    case "pretends_cuda":
+      report.pretends_cuda = true;
+      break;
     case "recompiled":
       report.recompiles.push(event.reasons);
       break;

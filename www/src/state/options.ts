@@ -14,14 +14,16 @@ export interface Options {
   limit: (typeof LIMITS)[number];
   /** Whether what compiled functions give is compared with eager mode. */
   check: boolean;
+  /** Whether there is a CUDA device, pretended: its tensors are computed on the CPU. */
+  cuda: boolean;
 }
 
-export const DEFAULTS: Options = { backend: "aot_eager", limit: 10, check: false };
+export const DEFAULTS: Options = { backend: "aot_eager", limit: 10, check: false, cuda: false };
 
 /** What is chosen. */
 export const options = signal<Options>({ ...DEFAULTS });
 
-const CHOICES: { readonly [K in keyof Options]: readonly Options[K][] } = { backend: BACKENDS, limit: LIMITS, check: [false, true] };
+const CHOICES: { readonly [K in keyof Options]: readonly Options[K][] } = { backend: BACKENDS, limit: LIMITS, check: [false, true], cuda: [false, true] };
 
 /** The partitioner of a backend; `undefined` where nothing is partitioned. */
 export function partitionerOf(backend: Options["backend"]): (typeof PARTITIONERS)[number] | undefined {

@@ -190,7 +190,7 @@ function beginQueued(): void {
   const limit = setTimeout(overdue, options.limit * 1000);
   active = { run, events: [], started: performance.now(), limit: limit as unknown as number, frame: undefined, next: performance.now() + PATIENCE_MS };
   scheduleFrame();
-  interpreter.run(program, { backend: options.backend, check: options.check }, {
+  interpreter.run(program, { backend: options.backend, check: options.check, pretend_cuda: options.cuda }, {
     onEvent: (event) => {
       // A script that says much keeps timers waiting.
       if (active && performance.now() - active.started > options.limit * 1000) return overdue();

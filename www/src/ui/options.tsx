@@ -7,7 +7,7 @@ import { setOption } from "../state/script";
 import { Popover } from "./popover";
 
 export function OptionsMenu(): JSX.Element {
-  const { backend, limit, check } = options.value;
+  const { backend, limit, check, cuda } = options.value;
   const partitioner = partitionerOf(backend);
   return (
     <Popover button="Options" label="Options">
@@ -17,6 +17,16 @@ export function OptionsMenu(): JSX.Element {
         value={backend === "aot_eager_default_partitioner" ? "aot_eager" : backend}
         choices={BACKENDS.filter((name) => name !== "aot_eager_default_partitioner").map((name) => [name, name === "inductor" ? "inductor (torch.compile's)" : name])}
         onChoose={(value) => setOption("backend", value)}
+      />
+      <Choice
+        label="CUDA device"
+        help="Without a GPU: tensors say cuda:0 and are computed on the CPU; graphs are those that PyTorch traces for a device that is not there."
+        value={cuda}
+        choices={[
+          [false, "none"],
+          [true, "pretended (cuda:0)"],
+        ]}
+        onChoose={(value) => setOption("cuda", value)}
       />
       <Choice
         label="Partitioner"

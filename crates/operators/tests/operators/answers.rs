@@ -19,7 +19,7 @@ fn tensor(v: &Json) -> Tensor {
     let (sizes, strides) = (longs(&v[1]), longs(&v[2]));
     let n = sizes.iter().zip(&strides).map(|(n, s)| (n - 1) * s).sum::<i64>() + 1;
     let n = if sizes.contains(&0) { 0 } else { n };
-    let storage = Storage::zeroed(n as usize * dtype.itemsize()).unwrap();
+    let storage = Storage::zeroed(n as usize * dtype.itemsize(), tensor::Device::CPU).unwrap();
     // Values go to the memory itself: elements may share a place, which is refused to a write.
     let mut places = vec![0.0; n as usize];
     for (i, value) in floats(v[3].as_array().unwrap()).into_iter().enumerate() {

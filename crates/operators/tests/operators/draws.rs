@@ -29,7 +29,7 @@ fn value(v: &Json) -> Value {
             let n = sizes.iter().zip(&strides).map(|(n, s)| (n - 1) * s).sum::<i64>() + 1;
             let ints = |v: &[i64]| v.iter().map(|n| (*n).into()).collect::<Vec<_>>();
             let geometry = Geometry { sizes: ints(&sizes), strides: ints(&strides), offset: 0.into() };
-            Tensor::from_storage(Storage::zeroed(n as usize * dtype.itemsize()).unwrap(), geometry, dtype).into()
+            Tensor::from_storage(Storage::zeroed(n as usize * dtype.itemsize(), tensor::Device::CPU).unwrap(), geometry, dtype).into()
         }
         _ => {
             let (mut all, mut sizes, mut level) = (Vec::new(), Vec::new(), &v["values"]);

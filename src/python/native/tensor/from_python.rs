@@ -245,6 +245,8 @@ pub fn new_tensor(args: &FuncArgs, vm: &VirtualMachine) -> PyResult {
         let gpu = crate::tensor::Device { kind: crate::tensor::DeviceType::Cuda, index: None };
         crate::dispatch::require_device(if is_pinned { gpu } else { device }).map_err(|e| raise(e, vm))?;
     }
+    let is_elsewhere = device.kind == crate::tensor::DeviceType::Cuda && t.device().kind == crate::tensor::DeviceType::Cpu;
+    let t = if is_elsewhere { crate::t!("_to_copy", t; device = device).map_err(|e| raise(e, vm))? } else { t };
     if args.kwargs.get("requires_grad").is_some_and(|o| o.is(&vm.ctx.true_value)) {
         packet::made_to_require_grad(&t).map_err(|e| raise(e, vm))?;
     }

@@ -99,7 +99,7 @@ class autocast:
         self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dtype
         self._says_dtype = dtype is not None
         self._cache_enabled = is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
-        if enabled and device_type == "cuda" and not torch.cuda.is_available():
+        if enabled and device_type == "cuda" and not torch.cuda._has_driver():
             warnings.warn("CUDA is not available or torch_xla is imported. Disabling autocast.", stacklevel=2)
             enabled = False
         if enabled and device_type == "cpu" and self.fast_dtype not in (torch.bfloat16, torch.float16):

@@ -34,7 +34,7 @@ class GradScaler:
         enabled=True,
     ):
         self._device = device
-        if enabled and device == "cuda" and not torch.cuda.is_available():
+        if enabled and device == "cuda" and not torch.cuda._has_driver():
             import warnings
 
             warnings.warn(

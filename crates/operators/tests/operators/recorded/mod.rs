@@ -31,7 +31,7 @@ pub fn tensor(v: &Json) -> Tensor {
     if v.get("st").is_none() {
         return Tensor::from_bytes(&bytes, &list(&v["s"]), dtype).unwrap();
     }
-    let storage = Storage::zeroed(bytes.len()).unwrap();
+    let storage = Storage::zeroed(bytes.len(), tensor::Device::CPU).unwrap();
     storage.bytes_mut().unwrap().copy_from_slice(&bytes);
     let geometry = Geometry { sizes: ints(&list(&v["s"])), strides: ints(&list(&v["st"])), offset: v["o"].as_i64().unwrap().into() };
     Tensor::from_storage(storage, geometry, dtype)
