@@ -95,6 +95,10 @@ pub fn compile(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<Co
 
 fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<Compiled> {
     if config.switches.functionalize_rng_ops {
+        if crate::tensor::pretends_cuda() {
+            let text = "torch._functorch.config.functionalize_rng_ops = True is not supported in the playground with the pretended CUDA device yet";
+            return Err(Error::not_implemented(text));
+        }
         return Err(Error::runtime("CUDA not available"));
     }
     let id = COMPILATIONS.replace(COMPILATIONS.get() + 1);

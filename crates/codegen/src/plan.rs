@@ -238,7 +238,7 @@ impl Plan {
 
     fn fresh(&self, s: usize) -> Result<Storage> {
         let info = &self.storages[s];
-        Storage::zeroed(info.elements.max(0) as usize * info.dtype.itemsize())
+        Storage::zeroed(info.elements.max(0) as usize * info.dtype.itemsize(), Device::CPU)
     }
 
     fn call(&self, fallback: &Fallback, held: &mut [Option<Storage>]) -> Result<()> {
@@ -285,7 +285,7 @@ fn adopted(view: &View, t: &Tensor, elements: i64) -> Result<Storage> {
     if g.offset as i64 == view.offset && lies(&g.strides) && t.storage().bytes()?.len() >= bytes && t.dtype() == view.dtype {
         return Ok(t.storage().clone());
     }
-    let copy = seen(view, Storage::zeroed(bytes)?);
+    let copy = seen(view, Storage::zeroed(bytes, Device::CPU)?);
     let args = [Value::Tensor(copy.clone()), Value::Tensor(t.clone()), Value::Bool(false)];
     run_backend(dispatch::named::COPY_.get(), &args, false)?;
     let storage = copy.storage().clone();

@@ -45,6 +45,15 @@ pub fn register(t: &mut KernelTable) {
         scatter(&o[0], &[seed])
     });
     t.fill("prims.inductor_random.default", random);
+    t.fill("rngprims.philox_rand.default", |c, o| {
+        let number = |name| Ok::<u64, Error>(values::<i64>(c.tensor(name)?)?.first().copied().unwrap_or(0) as u64);
+        let (seed, offset) = (number("seed")?, number("offset")?);
+        let n = o[0].concrete()?.numel() as u64;
+        let drawn: Vec<f32> = (0..n).map(|i| philox::uniform(seed, i.wrapping_add(offset))).collect();
+        write(&o[0], &Tensor::from_slice(&drawn, &c.ints("size")?)?)?;
+        // Every thread of a launch draws four.
+        scatter(&o[1], &[if n == 0 { 0i64 } else { 4 }])
+    });
     t.fill("prims.inductor_randint.default", |c, o| {
         let (low, high) = (c.int("low")?, c.int("high")?);
         let seed = seed(c)?;

@@ -105,9 +105,33 @@ pub fn register(b: &mut OpBuilder) {
     )
     .not_differentiable();
 
+    b.namespaced(
+        "rngprims",
+        "philox_rand(SymInt[] size, Tensor seed, Tensor offset, int[]? stride, Device? device=None, ScalarType? dtype=None) -> (Tensor, Tensor)",
+        Rule::Fresh(philox_rand),
+    )
+    .not_differentiable()
+    .tags(Tags::RANDOM);
+
     b.at("_low_memory_max_pool_offsets_to_indices").classes(OpClasses::RECOMPUTABLE);
     b.at("iota").classes(OpClasses::RECOMPUTABLE);
     b.at("convert_element_type").classes(OpClasses::RECOMPUTABLE).batch(Batch::Elementwise).tags(Tags::POINTWISE);
+}
+
+/// Uniform numbers by seed and offset, and how far the offset goes on: of a CUDA device alone.
+fn philox_rand(c: &Call) -> Specs {
+    let device = c.get("device").device()?.unwrap_or(Device::CPU);
+    if device.kind != tensor::DeviceType::Cuda {
+        let kind = format!("{device}");
+        return Err(Error::runtime(format!(
+            "You are trying to functionalize a {kind} RNG operator but {kind} does not use Philox/counter-based RNG. Therefore, functionalizing a {kind} RNG operator is not supported. We are discussing the possibility of a Philox-based RNG implementation for CPU."
+        )));
+    }
+    if !c.get("stride").is_none() {
+        return Err(Error::not_implemented("philox_rand with strides is not supported"));
+    }
+    let values = TensorSpec::contiguous(c.sym_ints("size")?, c.dtype("dtype")?.unwrap_or(Dtype::Float32), device);
+    Ok(vec![Some(values), Some(TensorSpec::contiguous(Vec::new(), Dtype::Int64, Device::CPU))])
 }
 
 fn made(c: &Call, sizes: Vec<SymInt>, dtype: Dtype) -> Specs {

@@ -1,0 +1,1 @@
+"""Parts of AOTAutograd that scripts reach into."""
