@@ -65,7 +65,8 @@ impl Layer for OwnLayer {
     }
 
     fn handle(&self, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
-        FunctionalizeLayer { copies_views: OWN.get().reapplies_views != Some(true), views_stale: true }.handle(entry, args)
+        FunctionalizeLayer { copies_views: OWN.get().reapplies_views != Some(true), views_stale: OWN.get().reapplies_views != Some(true) }
+            .handle(entry, args)
     }
 }
 

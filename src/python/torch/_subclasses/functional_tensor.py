@@ -1,9 +1,10 @@
 """`FunctionalTensor`: a functional tensor with a mode that functionalizes what is called inside of it."""
 
 import torch
+import torch.utils._pytree as pytree
 from torch import _native_fake
 
-__all__ = ["FunctionalTensor", "FunctionalTensorMode"]
+__all__ = ["FunctionalTensor", "FunctionalTensorMode", "dispatch_functionalize"]
 
 
 class FunctionalTensor(torch.Tensor):
@@ -35,3 +36,18 @@ class FunctionalTensorMode:
 
     def __exit__(self, *_):
         _native_fake.functionalize_all(None, None)
+
+
+def dispatch_functionalize(func):
+    """A function whose calls are functionalized, on functional tensors of its arguments: what it writes to stays as it was."""
+
+    def inner(*args, **kwargs):
+        def functional(x):
+            return FunctionalTensor.to_functional(x) if isinstance(x, torch.Tensor) and not isinstance(x, FunctionalTensor) else x
+
+        args, kwargs = pytree.tree_map(functional, (args, kwargs))
+        with FunctionalTensorMode():
+            outputs = func(*args, **kwargs)
+        return pytree.tree_map(lambda x: x.from_functional() if isinstance(x, FunctionalTensor) else x, outputs)
+
+    return inner
