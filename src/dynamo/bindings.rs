@@ -264,6 +264,13 @@ mod native {
         call::break_graph(&Unsupported::grad(of_intermediate)).map_err(|e| raise(e, vm))
     }
 
+    /// Functions that have returned have their graphs end and run now, not when the next operator is called: what they run under changes.
+    #[pyfunction]
+    fn _end_returned(vm: &VirtualMachine) -> PyResult<()> {
+        let (Some(call), Some(recorder)) = (call::current(), call::recorder()) else { return Ok(()) };
+        call.look_around(&recorder).map_err(|e| raise(e, vm))
+    }
+
     /// A `while_loop` that is differentiated is not captured where graphs hold no numbers of tensors.
     #[pyfunction]
     fn _leave_loop(vm: &VirtualMachine) -> PyResult<()> {

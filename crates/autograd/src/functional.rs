@@ -4,6 +4,7 @@ use super::layer::{OpBody, Saved, Shape};
 use super::lift::{Functional, Lift, Lifted, Packed, Part, dtype_number, options, with_sizes};
 use super::lift_nodes::unsupported;
 use super::node::Node;
+use super::saved::freed;
 use diagnostics::error::{Error, Result};
 use dispatch::saved_fields::{FieldKind, SavedField, SavedFields};
 use dispatch::{Derivative, OpEntry, Value};
@@ -162,6 +163,42 @@ impl OpBody {
             })
         };
         self.results.borrow().iter().flatten().map(|(at, _)| *at).filter(|at| !is_listed(*at)).collect()
+    }
+
+    /// What a script sees of a field: tensors, numbers and sizes.
+    pub(super) fn shown_field(&self, node: &Rc<Node>, name: &str) -> Option<Result<(Value, bool)>> {
+        let field = self.derivative.fields?.fields.iter().find(|field| field.name == name)?;
+        Some(self.field_value(node, field).map(|value| (value, field.is_int64)))
+    }
+
+    fn field_value(&self, node: &Rc<Node>, field: &SavedField) -> Result<Value> {
+        let result_specs = self.result_specs.borrow();
+        let sizes = |sizes: &[SymInt]| Value::List(sizes.iter().cloned().map(Value::Int).collect());
+        let is_lost = self.saved.borrow().is_none() || self.results.borrow().is_none();
+        match (place_of(self.entry, &self.specs, &result_specs, field), field.kind) {
+            (Place::Argument(_) | Place::Result(_), FieldKind::Tensor | FieldKind::Tensors) if is_lost => Err(freed()),
+            (Place::Argument(at), FieldKind::Tensor | FieldKind::Tensors) => {
+                match self.saved.borrow().iter().flatten().find(|(i, _)| *i == at) {
+                    Some((_, Saved::One(saved))) => saved.unpack(node).map(Value::Tensor),
+                    Some((_, Saved::Many(list))) => {
+                        let each = list.iter().map(|v| v.as_ref().map(|v| v.unpack(node)).transpose());
+                        each.map(|t| Ok(t?.map_or(Value::None, Value::Tensor))).collect::<Result<_>>().map(Value::List)
+                    }
+                    None => Ok(Value::None),
+                }
+            }
+            (Place::Result(at), FieldKind::Tensor) => match self.results.borrow().iter().flatten().find(|(i, _)| *i == at) {
+                Some((_, saved)) => saved.unpack(node).map(Value::Tensor),
+                None => Ok(Value::None),
+            },
+            (Place::Argument(at), FieldKind::Constant | FieldKind::Sizes) => Ok(self.args[at].clone()),
+            (Place::Geometry(at, part), _) => self.spec(at).map(|spec| match part {
+                Part::Sizes => sizes(&spec.geometry.sizes),
+                Part::Strides => sizes(&spec.geometry.strides),
+                Part::At(i) => Value::Int(spec.geometry.sizes[i].clone()),
+            }),
+            _ => Err(Error::not_implemented(format!("{}._saved_{} is not available in the playground", node.full_name(), field.name))),
+        }
     }
 
     fn lift_saved(&self, node: &Rc<Node>, at: usize, lift: &mut Lift) -> Result<Packed> {

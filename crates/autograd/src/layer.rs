@@ -123,6 +123,11 @@ fn save_arguments(derivative: &Derivative, entry: &OpEntry, args: &[Value], writ
         let is_kept = field.serves.is_empty() || field.serves.iter().any(asked);
         kept.extend(entry.schema.position(field.name).filter(|i| is_kept && !kept.contains(i)));
     }
+    // Hooks on saved tensors see PyTorch's order.
+    if let Some(fields) = derivative.fields {
+        let place = |i: &usize| fields.fields.iter().position(|f| !f.is_result && entry.schema.position(f.name) == Some(*i));
+        kept.sort_by_cached_key(|i| place(i).unwrap_or(usize::MAX));
+    }
     let mut saved = Vec::new();
     for i in kept {
         match &args[i] {
@@ -549,6 +554,10 @@ impl Body for OpBody {
             return Err(freed());
         }
         self.lift_fields(node, lift)
+    }
+
+    fn saved_field(&self, node: &Rc<Node>, name: &str) -> Option<Result<(Value, bool)>> {
+        self.shown_field(node, name)
     }
 
     fn release(&self) {

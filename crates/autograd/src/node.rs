@@ -4,6 +4,7 @@
 
 use diagnostics::error::{Error, Result};
 use diagnostics::span::Span;
+use dispatch::Value;
 use shape::SymInt;
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -73,6 +74,11 @@ pub trait Body {
     fn release(&self) {}
     /// What was saved, where a script may ask: of a compiled function.
     fn saved_tensors(&self, _node: &Rc<Node>) -> Option<Result<Vec<Tensor>>> {
+        None
+    }
+    /// What was saved under a name, as PyTorch's nodes show it (`_saved_self`), and whether it is an int64 or several, which are shown
+    /// without a sign; `None` where nothing is.
+    fn saved_field(&self, _node: &Rc<Node>, _name: &str) -> Option<Result<(Value, bool)>> {
         None
     }
     /// Whether a script wrote it (`torch.autograd.Function`).

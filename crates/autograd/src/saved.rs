@@ -6,7 +6,7 @@ use diagnostics::error::{Error, Result};
 use dispatch::{Key, call_below};
 use std::any::Any;
 use std::cell::RefCell;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use tensor::Tensor;
 
 /// What was saved is asked for when it is gone: the error that says so.
@@ -22,6 +22,8 @@ pub trait SavedTensorHooks {
     fn pack(&self, t: &Tensor) -> Result<Rc<dyn Any>>;
     /// Turns what was kept into the tensor again.
     fn unpack(&self, packed: &Rc<dyn Any>) -> Result<Tensor>;
+    /// The script's function that packs, as the room above knows it.
+    fn pack_function(&self) -> Rc<dyn Any>;
     /// The script's function that unpacks, as the room above knows it.
     fn unpack_function(&self) -> Rc<dyn Any>;
 }
@@ -33,6 +35,11 @@ thread_local! {
 /// From now on, saved tensors go through these hooks.
 pub fn push_saved_tensor_hooks(hooks: Rc<dyn SavedTensorHooks>) {
     HOOKS.with_borrow_mut(|h| h.push(hooks));
+}
+
+/// The hooks that a tensor saved now goes through.
+pub fn top_saved_tensor_hooks() -> Option<Rc<dyn SavedTensorHooks>> {
+    HOOKS.with_borrow(|h| h.last().cloned())
 }
 
 /// While it lives, saved tensors are kept as they are: what is traced or recorded is not the script's forward.
@@ -62,8 +69,46 @@ enum Kept {
     Original(Tensor),
     /// A result, without its history: the node itself is its history.
     Result(Tensor, usize),
-    /// Through hooks.
-    Packed(Rc<dyn SavedTensorHooks>, Rc<dyn Any>),
+    /// Through hooks, and the tensor's history, which what they give again has too.
+    Packed(Rc<dyn SavedTensorHooks>, Rc<dyn Any>, History),
+}
+
+/// What a saved tensor is to the tape.
+enum History {
+    /// Nothing: it requires no grad.
+    Constant,
+    /// A leaf, by its accumulator: whether it is still there, the tape says.
+    Leaf(Weak<Node>),
+    /// A result of another node.
+    Made(Rc<Node>, usize),
+    /// A result of the node that saves it.
+    Own(usize),
+}
+
+impl History {
+    fn of(t: &Tensor) -> Result<Self> {
+        Ok(match meta::grad_fn(t)? {
+            Some((node, index)) => History::Made(node, index),
+            None if meta::requires_grad(t) => History::Leaf(Rc::downgrade(&meta::accumulator(t))),
+            None => History::Constant,
+        })
+    }
+
+    /// Gives a tensor the history; `node` is the one that saved it.
+    fn give(&self, t: &Tensor, node: Option<&Rc<Node>>) {
+        let made = match (self, node) {
+            (History::Made(node, index), _) => Some((node.clone(), *index)),
+            (History::Own(index), Some(node)) => Some((node.clone(), *index)),
+            (History::Leaf(accumulator), _) => {
+                meta::with(t, |m| (m.requires_grad, m.accumulator) = (true, accumulator.clone()));
+                None
+            }
+            _ => None,
+        };
+        if made.is_some() {
+            meta::with(t, |m| m.grad_fn = made);
+        }
+    }
 }
 
 /// A value kept for the backward.
@@ -92,27 +137,37 @@ impl SavedVariable {
                 "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`.",
             ));
         }
-        if let Some(hooks) = HOOKS.with_borrow(|h| h.last().cloned()) {
-            let packed = hooks.pack(t)?;
-            return Ok(SavedVariable { kept: Kept::Packed(hooks, packed), version: 0, checked: None });
+        if let Some(hooks) = top_saved_tensor_hooks() {
+            return SavedVariable::through(hooks, t, History::of(t)?);
         }
         Ok(SavedVariable { kept: Kept::Original(t.clone()), version: t.version(), checked: Some(t.clone()) })
     }
 
     /// Keeps result `index` of the forward.
     pub fn result(t: &Tensor, index: usize) -> Result<Self> {
-        if let Some(hooks) = HOOKS.with_borrow(|h| h.last().cloned()) {
-            let packed = hooks.pack(t)?;
-            return Ok(SavedVariable { kept: Kept::Packed(hooks, packed), version: 0, checked: None });
+        if let Some(hooks) = top_saved_tensor_hooks() {
+            return SavedVariable::through(hooks, t, History::Own(index));
         }
         let bare = detach(t)?;
         Ok(SavedVariable { version: t.version(), checked: Some(bare.clone()), kept: Kept::Result(bare, index) })
     }
 
+    /// Keeps what hooks make of a tensor.
+    fn through(hooks: Rc<dyn SavedTensorHooks>, t: &Tensor, history: History) -> Result<Self> {
+        let version = t.version();
+        let packed = hooks.pack(t)?;
+        if t.version() != version {
+            return Err(Error::runtime(
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you need to perform in-place operations on the input to a pack hook.",
+            ));
+        }
+        Ok(SavedVariable { kept: Kept::Packed(hooks, packed, history), version: 0, checked: None })
+    }
+
     /// The script's function that unpacks it, and what that is given, where there is one.
     pub fn packed(&self) -> Option<(Rc<dyn Any>, Rc<dyn Any>)> {
         match &self.kept {
-            Kept::Packed(hooks, packed) => Some((hooks.unpack_function(), packed.clone())),
+            Kept::Packed(hooks, packed, _) => Some((hooks.unpack_function(), packed.clone())),
             _ => None,
         }
     }
@@ -144,7 +199,11 @@ impl SavedVariable {
                 meta::with(&fresh, |m| m.grad_fn = Some((node.clone(), *index)));
                 Ok(fresh)
             }
-            (Kept::Packed(hooks, packed), _) => hooks.unpack(packed),
+            (Kept::Packed(hooks, packed, history), _) => {
+                let fresh = detach(&hooks.unpack(packed)?)?;
+                history.give(&fresh, node);
+                Ok(fresh)
+            }
         }
     }
 }

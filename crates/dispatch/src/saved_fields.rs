@@ -26,6 +26,8 @@ pub struct SavedField {
     pub is_result: bool,
     /// What it is.
     pub kind: FieldKind,
+    /// Whether it is an int64 or several, which a script is shown without a sign.
+    pub is_int64: bool,
     /// Positions among the node's inputs: it is kept only where the gradient of one of them is asked for. Empty: always.
     pub serves: Vec<usize>,
 }
@@ -88,10 +90,11 @@ impl SavedFields {
         let input = |name: &'static str| name.strip_suffix("[]").map_or((name, false), |name| (name, true));
         let field = |text: &'static str| {
             let (text, serves) = text.split_once('@').map_or((text, ""), |(text, serves)| (text, serves));
-            let (name, kind) = text.split_once(':')?;
+            let (name, type_name) = text.split_once(':')?;
             let serves = serves.split('|').filter_map(|n| n.parse().ok()).collect();
-            let kind = if name == "retain_variables" { FieldKind::RetainVariables } else { FieldKind::parse(kind)? };
-            Some(SavedField { name: name.trim_start_matches('='), is_result: name.starts_with('='), kind, serves })
+            let kind = if name == "retain_variables" { FieldKind::RetainVariables } else { FieldKind::parse(type_name)? };
+            let is_int64 = matches!(type_name.trim_end_matches('?'), "i" | "i[]");
+            Some(SavedField { name: name.trim_start_matches('='), is_result: name.starts_with('='), kind, is_int64, serves })
         };
         Some(SavedFields {
             node,

@@ -78,7 +78,7 @@ impl Extent {
         }
         match frames.get(self.own) {
             // What the instruction reads first is no part of what Dynamo resumes behind.
-            Some(frame) if self.inner.is_none() && reason.precedes_instruction() => frame.before(),
+            Some(frame) if self.inner.is_none() && (reason.precedes_instruction() || reason.begins_block()) => frame.before(),
             // A method of the script's that is asked for a truth.
             Some(frame) if self.inner.is_some() && frame.decides() => frame.before(),
             Some(frame) if reason.is_own() && frame.resumption != Resumption::Never => Resumption::Here,
@@ -89,14 +89,20 @@ impl Extent {
 
     /// The graph ends before a statement of its own code: what has been recorded since goes on as it is. None where what came before is
     /// not worth a graph.
-    fn cut(&self, frames: &[Frame], statement: Option<usize>, (from, recorder): (usize, &Recorder)) -> Option<Extent> {
+    fn cut(
+        &self,
+        frames: &[Frame],
+        statement: Option<usize>,
+        reason: &Unsupported,
+        (from, recorder): (usize, &Recorder),
+    ) -> Option<Extent> {
         let (frame, statement) = (&frames[self.own], statement.filter(|s| *s > from)?);
         let (begin, end) = (frame.at(statement)?, frame.standing.at);
         let places: Vec<u32> = frames[..self.own].iter().map(|f| f.standing.at).collect();
         let own = self.own;
         let is_since = |stack: &[u32]| stack.len() > own && stack[..own] == places[..] && (begin..=end).contains(&stack[own]);
         let part = recorder.since(&is_since);
-        if recorder.count_calls_before(&part) < 2 {
+        if recorder.count_calls_before(&part) < if reason.begins_block() { 1 } else { 2 } {
             return None;
         }
         let rest = recorder.split_at(&part)?;
@@ -210,7 +216,7 @@ impl Call {
             let is_skipped = was_skipped || top.function.skipped.borrow().contains(&here);
             if let Resumption::Before(statement) = resumption
                 && !(reason.skips_frame() || severs || is_skipped)
-                && let Some(cut) = extent.cut(&frames, statement, (top.from.get(), recorder))
+                && let Some(cut) = extent.cut(&frames, statement, reason, (top.from.get(), recorder))
             {
                 if !std::mem::replace(&mut reported, true) {
                     crate::dynamo::variables::nn_module::end_graph(false);
@@ -225,7 +231,7 @@ impl Call {
             let skips_frame = stops || is_skipped;
             if !std::mem::replace(&mut reported, true) {
                 crate::dynamo::variables::nn_module::end_graph(stops);
-                report(reason, source.as_ref(), stops && !severs && !reason.skips_frame());
+                report(reason, source.as_ref(), stops && !severs && !(reason.skips_frame() || reason.begins_block()));
             }
             if skips_frame && !top.skipped.get() && !top.is_library {
                 // A frame that is traced for the first time gets a number, whatever comes of it.

@@ -567,7 +567,7 @@ impl Unsupported {
         Unsupported { ends_function: true, ..reason }
     }
 
-    /// A block whose begin cannot be captured: PyTorch skips the frame that it stands in.
+    /// A block whose begin cannot be captured: the graph ends before it, and PyTorch skips what follows in the frame.
     pub fn context_manager(name: &str) -> Self {
         Self::new(
             7,
@@ -578,9 +578,14 @@ impl Unsupported {
         )
     }
 
+    /// Whether it is the begin of a block that cannot be captured.
+    pub fn begins_block(&self) -> bool {
+        self.number == 7
+    }
+
     /// Whether the whole frame is skipped: what comes before is not compiled, either.
     pub fn skips_frame(&self) -> bool {
-        self.ends_function || self.number == 7
+        self.ends_function
     }
 
     /// The same, where the whole frame is skipped.

@@ -52,8 +52,10 @@ class _autograd:
     """What `torch.autograd` asks of the engine."""
 
     _push_saved_tensors_default_hooks = staticmethod(_native._push_saved_tensors_default_hooks)
+    _top_saved_tensors_default_hooks = staticmethod(_native._top_saved_tensors_default_hooks)
     _pop_saved_tensors_default_hooks = staticmethod(_native._pop_saved_tensors_default_hooks)
     _saved_tensors_hooks_get_disabled_error_message = staticmethod(_native._saved_tensors_hooks_get_disabled_error_message)
+    SavedTensor = _native.SavedTensor
     _make_saved_tensor = staticmethod(_native._make_saved_tensor)
     _saved_tensors_hooks_disable = staticmethod(_native._saved_tensors_hooks_set_disabled)
 

@@ -38,6 +38,11 @@ mod module {
         super::super::objects::PyNode::make_static_type()
     }
 
+    #[pyattr(name = "SavedTensor")]
+    fn class_savedtensor(_vm: &VirtualMachine) -> PyTypeRef {
+        super::super::saved_hooks::PySavedTensor::make_static_type()
+    }
+
     #[pyattr(name = "SymNode")]
     fn class_symnode(_vm: &VirtualMachine) -> PyTypeRef {
         super::super::symint::PySymNode::make_static_type()
@@ -437,6 +442,15 @@ mod module {
     #[pyfunction]
     fn _pop_saved_tensors_default_hooks() {
         crate::autograd::pop_saved_tensor_hooks();
+    }
+
+    /// The functions that a tensor saved now goes through; `None` where there are none.
+    #[pyfunction]
+    fn _top_saved_tensors_default_hooks(_ignore_is_tracing: bool, vm: &VirtualMachine) -> PyObjectRef {
+        match crate::python::native::tensor::saved_hooks::top() {
+            Some((pack, unpack)) => vm.ctx.new_tuple(vec![pack, unpack]).into(),
+            None => vm.ctx.none(),
+        }
     }
 
     /// Why hooks on saved tensors are refused at the moment; `None` where they are not.

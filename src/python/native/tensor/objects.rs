@@ -12,6 +12,7 @@ use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyResult, Vi
 
 use super::errors::raise;
 use crate::autograd::Node;
+use crate::dispatch::Value;
 use crate::error::{Error, Result};
 use crate::tensor::random::Generator;
 use crate::tensor::{Device, DeviceType, Dtype, Layout, MemoryFormat};
@@ -455,8 +456,23 @@ impl GetAttr for PyNode {
                 }
                 None => Err(error),
             },
-            None => Err(error),
+            None => match name.to_string_lossy().strip_prefix("_saved_").and_then(|field| zelf.0.body.saved_field(&zelf.0, field)) {
+                Some(value) => shown_field(value.map_err(|e| super::errors::raise(e, vm))?, vm),
+                None => Err(error),
+            },
         })
+    }
+}
+
+/// What a node saved, for a script: lists are tuples there, and a negative int64, as a dimension counted from the end is, has no sign.
+fn shown_field((value, is_int64): (Value, bool), vm: &VirtualMachine) -> PyResult {
+    match value {
+        Value::List(items) => {
+            let items = items.into_iter().map(|item| shown_field((item, is_int64), vm)).collect::<PyResult<Vec<_>>>()?;
+            Ok(vm.ctx.new_tuple(items).into())
+        }
+        Value::Int(crate::shape::SymInt::Int(i)) if is_int64 => Ok(vm.ctx.new_int(i as u64).into()),
+        value => super::from_value(value, vm),
     }
 }
 

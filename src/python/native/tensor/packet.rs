@@ -47,6 +47,11 @@ impl std::fmt::Debug for PyOverload {
     }
 }
 
+/// The module that an operator says it is of: its namespace below `torch._ops`.
+fn module_of(name: &str) -> String {
+    format!("torch._ops.{}", name.split('.').next().unwrap_or_default())
+}
+
 /// What stands after the namespace.
 pub fn base_name(packet: &str) -> &str {
     packet.rsplit('.').next().unwrap_or(packet)
@@ -435,6 +440,11 @@ impl PyPacket {
     }
 
     #[pygetset]
+    fn __module__(zelf: &Py<Self>) -> String {
+        module_of(zelf.packet)
+    }
+
+    #[pygetset]
     fn __qualname__(zelf: &Py<Self>) -> &'static str {
         base_name(zelf.packet)
     }
@@ -506,6 +516,11 @@ impl Representable for PyOverload {
 
 #[pyclass(with(Callable, Representable, Hashable, Comparable))]
 impl PyOverload {
+    #[pygetset]
+    fn __module__(zelf: &Py<Self>) -> String {
+        module_of(zelf.0.name)
+    }
+
     #[pygetset]
     fn __name__(zelf: &Py<Self>) -> String {
         let parts: Vec<&str> = zelf.0.name.split('.').skip(1).collect();

@@ -4,14 +4,13 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use rustpython_vm::class::PyClassImpl;
 use rustpython_vm::{AsObject, Py, PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
 use super::convert::to_tensor;
 use super::errors::{raise, raised};
 use super::hooks::call_from_engine;
 use super::payload::wrap;
-use crate::autograd::{SavedTensorHooks, SavedVariable, push_saved_tensor_hooks};
+use crate::autograd::{SavedTensorHooks, SavedVariable, push_saved_tensor_hooks, top_saved_tensor_hooks};
 use crate::dispatch::{Modes, modes, set_modes};
 use crate::error::{Error, Result};
 use crate::tensor::Tensor;
@@ -41,6 +40,10 @@ impl SavedTensorHooks for Hooks {
         let packed = rustpython_vm::vm::thread::with_current_vm(|vm| wrap(t, vm).and_then(|o| self.pack.call((o,), vm)).map_err(raised));
         set_modes(Modes { grad: before.grad, ..modes() });
         Ok(Rc::new(packed?))
+    }
+
+    fn pack_function(&self) -> Rc<dyn Any> {
+        Rc::new(self.pack.clone())
     }
 
     fn unpack_function(&self) -> Rc<dyn Any> {
@@ -73,7 +76,6 @@ impl std::fmt::Debug for PySavedTensor {
 impl PySavedTensor {
     /// Saves a tensor that is no result of the node.
     pub fn of(t: &Tensor, vm: &VirtualMachine) -> PyResult {
-        drop(PySavedTensor::make_static_type());
         Ok(PySavedTensor(SavedVariable::input(t).map_err(|e| raise(e, vm))?).into_pyobject(vm))
     }
 }
@@ -94,4 +96,11 @@ pub fn push(pack: PyObjectRef, unpack: PyObjectRef) -> Result<()> {
     }
     push_saved_tensor_hooks(Rc::new(Hooks { pack, unpack }));
     Ok(())
+}
+
+/// The functions that a tensor saved now goes through: the one that packs and the one that unpacks.
+pub fn top() -> Option<(PyObjectRef, PyObjectRef)> {
+    let hooks = top_saved_tensor_hooks()?;
+    let function = |f: Rc<dyn Any>| f.downcast_ref::<PyObjectRef>().cloned();
+    Some((function(hooks.pack_function())?, function(hooks.unpack_function())?))
 }

@@ -49,7 +49,10 @@ class saved_tensors_hooks:
         _C._autograd._push_saved_tensors_default_hooks(self.pack_hook, self.unpack_hook)
 
     def __exit__(self, *args):
-        _C._autograd._pop_saved_tensors_default_hooks()
+        try:
+            _native_compile._end_returned()
+        finally:
+            _C._autograd._pop_saved_tensors_default_hooks()
 
 
 class save_on_cpu(saved_tensors_hooks):

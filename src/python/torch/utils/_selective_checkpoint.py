@@ -18,16 +18,19 @@ _MISMATCH = (
 
 
 class _Kept:
-    """A saved result, which nobody may write to."""
+    """A saved result, which nobody may write to. `hooks`: the functions that pack and unpack it, None where it is kept as it is."""
 
-    def __init__(self, value):
-        self.value = value.detach() if isinstance(value, torch.Tensor) else value
-        self.version = value._version if isinstance(value, torch.Tensor) else None
+    def __init__(self, value, hooks):
+        is_tensor = isinstance(value, torch.Tensor)
+        value = value.detach() if is_tensor else value
+        self.unpack = hooks[1] if is_tensor and hooks is not None else None
+        self.value = value if self.unpack is None else hooks[0](value)
+        self.version = self.value._version if isinstance(self.value, torch.Tensor) else None
 
     def get(self, may_be_written):
         if self.version is not None and not may_be_written and self.value._version != self.version:
             raise RuntimeError("Tensor cached during selective activation checkpoint has been mutated")
-        return self.value
+        return self.value if self.unpack is None else self.unpack(self.value)
 
 
 class _CachingTorchDispatchMode(TorchDispatchMode):
@@ -41,6 +44,26 @@ class _CachingTorchDispatchMode(TorchDispatchMode):
         super().__init__()
         self.policy, self.storage = policy, storage
         self.counts = defaultdict(int)
+        # Whether what is saved goes through the script's hooks on saved tensors; None: it does not, with a warning.
+        self.respect_saved_tensors_hooks = None
+
+    def _hooks(self):
+        """The script's hooks that what is saved goes through."""
+        from torch.utils._checkpoint_frame import user_hooks
+
+        hooks = user_hooks()
+        if hooks is not None and self.respect_saved_tensors_hooks is None:
+            import warnings
+
+            warnings.warn(
+                "A saved_tensors_hooks context (e.g. save_on_cpu) is active around a selective activation checkpoint region. "
+                "Tensors that SAC saves currently bypass these hooks, but a future release will route them through the hooks like "
+                "any other saved tensor. Silence this warning and choose the behavior explicitly by passing "
+                "respect_saved_tensors_hooks=True|False to torch.utils.checkpoint.checkpoint.",
+                FutureWarning,
+                stacklevel=3,
+            )
+        return hooks if self.respect_saved_tensors_hooks else None
 
     def _wants(self, func, args, kwargs, out):
         from torch.utils.checkpoint import CheckpointPolicy, SelectiveCheckpointContext
@@ -57,7 +80,11 @@ class _CachingTorchDispatchMode(TorchDispatchMode):
             return out
         index = self.counts[func]
         self.counts[func] += 1
-        self.storage[func][index] = tree_map(_Kept, out) if self._wants(func, args, kwargs, out) else _RECOMPUTE
+        if self._wants(func, args, kwargs, out):
+            hooks = self._hooks()
+            self.storage[func][index] = tree_map(lambda value: _Kept(value, hooks), out)
+        else:
+            self.storage[func][index] = _RECOMPUTE
         return out
 
 

@@ -3,24 +3,22 @@
 import contextlib
 import enum
 import functools
-import weakref
 
 import torch
 from torch import _C, _native_compile
-from torch._arguments import unobeyed
 from torch.autograd.function import Function
-from torch.autograd.graph import saved_tensors_hooks
+from torch.utils import _checkpoint_frame
+from torch.utils._checkpoint_frame import CheckpointError, GraphExecGroup
 
 __all__ = [
     "checkpoint", "checkpoint_sequential", "CheckpointError", "CheckpointFunction", "CheckpointPolicy",
-    "noop_context_fn", "create_selective_checkpoint_contexts", "set_checkpoint_early_stop", "DefaultDeviceType",
+    "noop_context_fn", "create_selective_checkpoint_contexts", "set_checkpoint_early_stop", "set_checkpoint_debug_enabled",
+    "GraphExecGroup", "DefaultDeviceType",
 ]  # fmt: skip
 
+# What the blocks below say for all calls inside; None where they say nothing.
 _early_stop = None
-
-
-class CheckpointError(RuntimeError):
-    """The second forward was not like the first."""
+_debug = None
 
 
 CheckpointPolicy = enum.Enum(
@@ -64,10 +62,6 @@ def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mu
     return contexts(policy_fn_or_list, allow_cache_entry_mutation)
 
 
-class _StopRecomputation(Exception):
-    """All that is wanted has been computed again."""
-
-
 def noop_context_fn():
     """Nothing around the forward and nothing around the recomputation."""
     return contextlib.nullcontext(), contextlib.nullcontext()
@@ -82,6 +76,17 @@ def set_checkpoint_early_stop(enable):
         yield
     finally:
         _early_stop = before
+
+
+@contextlib.contextmanager
+def set_checkpoint_debug_enabled(enabled):
+    """Whether calls inside log their operators, for the error where the recomputation differs; None leaves it to each call."""
+    global _debug
+    before, _debug = _debug, enabled
+    try:
+        yield
+    finally:
+        _debug = before
 
 
 def detach_variable(inputs):
@@ -160,91 +165,40 @@ class CheckpointFunction(Function):
         return (None, None, *(one.grad if isinstance(one, torch.Tensor) else None for one in detached))
 
 
-def _metadata(tensor):
-    return {"shape": tensor.shape, "dtype": tensor.dtype, "device": tensor.device}
+class _CheckpointedFunction:
+    """A function of which each call is checkpointed: what `checkpoint` makes where it is given no function."""
 
+    def __init__(self, function, **checkpoint_kwargs):
+        self.function, self.checkpoint_kwargs = function, dict(checkpoint_kwargs)
+        functools.update_wrapper(self, function, updated=())
 
-class _Place:
-    """What is saved instead of a tensor: its number among those of the forward."""
+    def __call__(self, *args, **kwargs):
+        run = functools.partial(_checkpoint, self.function, args, kwargs, **self.checkpoint_kwargs)
+        if not _native_compile._is_compiling():
+            return run()
+        self._not_inlined("__call__")
+        with _native_compile._skipped():
+            result = run()
+        return _native_compile._returned(result)
 
-    def __init__(self, number):
-        self.number = number
+    def __get__(self, instance, owner=None):
+        bind = getattr(self.function, "__get__", None)
+        if instance is None or bind is None:
+            return self
+        self._not_inlined("__get__")
+        return type(self)(bind(instance, owner), **self.checkpoint_kwargs)
 
-
-class _Frame:
-    """One checkpointed forward: how to run it again, and what came of that, by backward."""
-
-    def __init__(self, recompute, early_stop, check):
-        self.recompute = recompute
-        self.early_stop = early_stop
-        self.check = check
-        self.places = []
-        self.metadata = []
-        self.recomputed = {}
-
-    def pack(self, tensor):
-        place = _Place(len(self.places))
-        self.places.append(weakref.ref(place))
-        self.metadata.append(_metadata(tensor) if self.check else None)
-        return place
-
-    def unpack(self, place):
-        task = _C._current_graph_task_id()
-        values = self.recomputed.get(task)
-        if values is None:
-            values = self.recomputed[task] = self._run_again()
-        if place.number not in values:
-            raise CheckpointError(
-                "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you are "
-                "calling ctx.saved_tensors in backward, make sure to do so only once. Otherwise please open an issue with "
-                "details on your use case."
-            )
-        return values.pop(place.number)
-
-    def _run_again(self):
-        values, count = {}, 0
-
-        def pack(tensor):
-            nonlocal count
-            number, count = count, count + 1
-            if number >= len(self.places):
-                raise CheckpointError(
-                    "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original forward "
-                    "pass.\n"
-                )
-            tensor = tensor.detach() if tensor.requires_grad else tensor
-            if self.places[number]() is not None:
-                values[number] = tensor
-            if self.early_stop and count == len(self.places):
-                raise _StopRecomputation
-            return tensor
-
-        with contextlib.suppress(_StopRecomputation):
-            with saved_tensors_hooks(pack, lambda tensor: tensor), torch.enable_grad():
-                self.recompute()
-        if count != len(self.places):
-            raise CheckpointError(
-                "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
-                f"recomputation.\nNumber of tensors saved during forward: {len(self.places)}\nNumber of tensors saved during "
-                f"recomputation: {count}.\n"
-            )
-        different = [
-            f"tensor at position {number}:\nsaved metadata: {self.metadata[number]}\nrecomputed metadata: {_metadata(value)}\n"
-            for number, value in values.items()
-            if self.check and self.metadata[number] != _metadata(value)
-        ]
-        if different:
-            raise CheckpointError(
-                "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the "
-                f"forward pass.\n{''.join(different)}.\n"
-            )
-        return values
+    def _not_inlined(self, method):
+        """Ends a graph that is captured: Dynamo follows neither method. The function's own frame is one that it compiles."""
+        if _native_compile._is_capturing():
+            _native_compile._graph_break("not_inlined", f"_CheckpointedFunction.{method}", "torch.utils.checkpoint")
 
 
 def checkpoint(
-    function,
+    function=None,
     *args,
     use_reentrant=None,
+    preserve_rng_state=True,
     context_fn=noop_context_fn,
     determinism_check="default",
     debug=False,
@@ -252,37 +206,32 @@ def checkpoint(
     respect_saved_tensors_hooks=None,
     **kwargs,
 ):
-    """Calls `function`; what it saves for backward is computed again when backward wants it."""
-    unobeyed("checkpoint", respect_saved_tensors_hooks=(respect_saved_tensors_hooks, None))
-    if use_reentrant is None:
-        import warnings
-
-        warnings.warn(
-            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling "
-            "checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but if you need to "
-            "preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the "
-            "differences between the two variants.",
-            stacklevel=2,
-        )
-        use_reentrant = True
-    preserve = kwargs.pop("preserve_rng_state", True)
-    if use_reentrant:
+    """Calls `function`; what it saves for backward is computed again when backward wants it. Without a function, a decorator."""
+    options = dict(
+        use_reentrant=use_reentrant,
+        preserve_rng_state=preserve_rng_state,
+        context_fn=context_fn,
+        determinism_check=determinism_check,
+        debug=debug,
+        early_stop=early_stop,
+        respect_saved_tensors_hooks=respect_saved_tensors_hooks,
+    )
+    if function is None and not args:
         if kwargs:
             raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
-        if context_fn is not noop_context_fn or debug is not False:
-            raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
-        run = functools.partial(CheckpointFunction.apply, function, preserve, *args)
-        if not _native_compile._is_capturing():
-            return _outside(run)
-        return _native_compile._checkpoint(function, args, kwargs, None, True, functools.partial(_outside, run))
-    if determinism_check not in ("default", "none"):
-        raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
-    early_stop = early_stop if _early_stop is None else _early_stop
-    run = functools.partial(
-        _call, function, args, kwargs, context_fn, preserve, early_stop, determinism_check == "default"
-    )
+        return functools.partial(_CheckpointedFunction, **options)
     if not _native_compile._is_capturing():
-        return _outside(run)
+        return _outside(functools.partial(_checkpoint, function, args, kwargs, **options))
+    return _captured(function, args, kwargs, options)
+
+
+def _captured(function, args, kwargs, options):
+    """A call that Dynamo captures: an operator of the graph, with the function's graph inside."""
+    reentrant, context_fn = _is_reentrant(options["use_reentrant"], kwargs), options["context_fn"]
+    otherwise = functools.partial(_outside, functools.partial(_checkpoint, function, args, kwargs, **options))
+    if reentrant:
+        _check_reentrant(context_fn, options["debug"], options["respect_saved_tensors_hooks"])
+        return _native_compile._checkpoint(function, args, kwargs, None, True, otherwise)
     if _native_compile._is_made_inside(context_fn):
         kind = "<class 'torch._dynamo.variables.functions.NestedUserFunctionVariable'>"
         raise torch._dynamo.exc.InternalTorchDynamoError(
@@ -291,36 +240,84 @@ def checkpoint(
     around = context_fn()[0]
     if context_fn is not noop_context_fn and type(around).__name__ != "_CachingTorchDispatchMode":
         _native_compile._graph_break("titled", "torch.utils.checkpoint with a context_fn of its own")
-        return _outside(run)
-    policy, otherwise = getattr(around, "policy", None), functools.partial(_outside, run)
-    return _native_compile._checkpoint(function, args, kwargs, policy, False, otherwise)
+        return otherwise()
+    return _native_compile._checkpoint(function, args, kwargs, getattr(around, "policy", None), False, otherwise)
+
+
+def _is_reentrant(use_reentrant, kwargs):
+    """Which of the two forms a call asks for."""
+    if use_reentrant is None:
+        import warnings
+
+        warnings.warn(
+            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. In a future release, calling "
+            "checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but if you need to "
+            "preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the "
+            "differences between the two variants.",
+            stacklevel=3,
+        )
+        use_reentrant = True
+    if kwargs and use_reentrant:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    return use_reentrant
+
+
+def _check_reentrant(context_fn, debug, respect_saved_tensors_hooks):
+    """The reentrant form takes none of these."""
+    if context_fn is not noop_context_fn or debug is not False or respect_saved_tensors_hooks is not None:
+        raise ValueError(
+            "Passing `context_fn`, `debug`, or `respect_saved_tensors_hooks` is only supported when use_reentrant=False."
+        )
+
+
+def _checkpoint(
+    function,
+    args,
+    kwargs,
+    *,
+    use_reentrant,
+    preserve_rng_state,
+    context_fn,
+    determinism_check,
+    debug,
+    early_stop,
+    respect_saved_tensors_hooks,
+):
+    """The call of `function`, where nothing is captured."""
+    if _is_reentrant(use_reentrant, kwargs):
+        _check_reentrant(context_fn, debug, respect_saved_tensors_hooks)
+        return CheckpointFunction.apply(function, preserve_rng_state, *args)
+    explain = None
+    if debug if _debug is None else _debug:
+        if context_fn is not noop_context_fn:
+            raise ValueError("debug=True is incompatible with non-default context_fn")
+        from torch.utils._checkpoint_debug import debugging
+
+        context_fn, explain = debugging()
+    if determinism_check not in _checkpoint_frame.METADATA:
+        raise ValueError(f"determinism_check should be one of {list(_checkpoint_frame.METADATA)}, but got {determinism_check}")
+    forward_context, recompute_context = context_fn()
+    if type(forward_context).__name__ == "_CachingTorchDispatchMode":
+        forward_context.respect_saved_tensors_hooks = respect_saved_tensors_hooks
+    if not torch.is_grad_enabled():
+        return function(*args, **kwargs)
+    state = torch.get_rng_state() if preserve_rng_state else None
+    options = _autocast_options()
+
+    def recompute(given):
+        # Dynamo compiles nothing while hooks look at what is saved.
+        with _native_compile._suspended(), _random_state(state), torch.autocast("cpu", **options), recompute_context:
+            function(*given, **kwargs)
+
+    early_stop = early_stop if _early_stop is None else _early_stop
+    run = functools.partial(function, *args, **kwargs)
+    return _checkpoint_frame.forward(run, args, forward_context, recompute, early_stop, _checkpoint_frame.METADATA[determinism_check], explain)
 
 
 def _outside(run):
     """Makes a call that Dynamo does not capture: it compiles nothing of it."""
     with _native_compile._suspended():
         return run()
-
-
-def _call(function, args, kwargs, context_fn, preserve, early_stop, check):
-    """The call of `function`, where nothing is captured."""
-    if not torch.is_grad_enabled():
-        return function(*args, **kwargs)
-    forward_context, recompute_context = context_fn()
-    state = torch.get_rng_state() if preserve else None
-    options = _autocast_options()
-    # Inputs are saved as a node saves them: through the hooks around the call, and nobody may write to them before they are used again.
-    saved = [_C._autograd._make_saved_tensor(arg, False) if isinstance(arg, torch.Tensor) else arg for arg in args]
-
-    def recompute():
-        given = [old.unpack() if isinstance(arg, torch.Tensor) else arg for arg, old in zip(args, saved)]
-        # Dynamo compiles nothing while hooks look at what is saved.
-        with _native_compile._suspended(), _random_state(state), torch.autocast("cpu", **options), recompute_context:
-            function(*given, **kwargs)
-
-    frame = _Frame(recompute, early_stop, check)
-    with saved_tensors_hooks(frame.pack, frame.unpack), forward_context:
-        return function(*args, **kwargs)
 
 
 def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):
