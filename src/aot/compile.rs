@@ -1,6 +1,7 @@
 //! The pipeline: analyse, trace, partition, compile, wrap.
 
 use super::check::Check;
+use super::context::{self, GraphBeingCompiled, Known};
 use super::dedupe::{dedupe, leave_unwritten};
 use super::effects;
 use super::epilogue::Epilogue;
@@ -8,7 +9,7 @@ use super::freezing::freeze;
 use super::higher_order;
 use super::joint::{trace_inference, trace_joint};
 use super::metadata::collect;
-use super::runtime::{Runtime, views_of};
+use super::runtime::{Lowering, Runtime, views_of};
 use super::schemas::{
     Adapt, Artifacts, Checking, Config, Freezing, FrozenGraph, Function, GraphCallable, GraphPass, InputSpec, OutputInfo,
     ViewAndMutationMeta,
@@ -42,42 +43,53 @@ impl Compiled {
     }
 }
 
-/// Gives a graph its symbolic sizes as integers: between tensors they travel as tensors that hold one.
-struct WithSymbols {
+/// Gives a graph those of its inputs that are no tensors: between tensors a symbolic size travels as a tensor that holds it, and what is
+/// a constant of the graph as a tensor that nothing reads.
+struct WithPlain {
     graph: Rc<dyn GraphCallable>,
-    symbols: Vec<usize>,
+    /// Which of the graph's inputs, and the constant that it is.
+    plain: Vec<(usize, Option<Value>)>,
 }
 
-impl GraphCallable for WithSymbols {
+impl GraphCallable for WithPlain {
     fn call(&self, inputs: &mut Vec<Value>) -> Result<Vec<Value>> {
-        for i in &self.symbols {
+        for (i, constant) in &self.plain {
             if let Some(Value::Tensor(t)) = inputs.get(*i) {
-                inputs[*i] = crate::aten!("_local_scalar_dense", t)?;
+                inputs[*i] = match constant {
+                    Some(constant) => constant.clone(),
+                    None => crate::aten!("_local_scalar_dense", t)?,
+                };
             }
         }
         self.graph.call(inputs)
     }
 }
 
-fn with_symbols(graph: Rc<dyn GraphCallable>, inputs: &[InputSpec], metadata: &ViewAndMutationMeta) -> Rc<dyn GraphCallable> {
-    let symbols: Vec<usize> = (0..inputs.len()).filter(|i| inputs[*i].symbol.is_some()).flat_map(|i| metadata.graph_inputs(i)).collect();
-    if symbols.is_empty() { graph } else { Rc::new(WithSymbols { graph, symbols }) }
+/// Fake examples of a graph's inputs; what is a constant of the graph is its own.
+fn examples(graph: &Graph, inputs: &[InputSpec], metadata: &ViewAndMutationMeta) -> Result<Vec<Value>> {
+    let mut examples: Vec<Value> = graph.placeholders().map(example).collect::<Result<_>>()?;
+    for (i, spec) in inputs.iter().enumerate().filter(|(_, spec)| spec.symbol().is_none()) {
+        if let Some(plain) = &spec.plain {
+            metadata.graph_inputs(i).for_each(|at| examples[metadata.num_tokens() + at] = plain.clone());
+        }
+    }
+    Ok(examples)
 }
 
-/// A symbolic size among tensors: what [`Compiled::call`] takes for it.
+fn with_plain(graph: Rc<dyn GraphCallable>, inputs: &[InputSpec], metadata: &ViewAndMutationMeta) -> Rc<dyn GraphCallable> {
+    let constant = |spec: &InputSpec| if spec.symbol().is_some() { None } else { spec.plain.clone() };
+    let plain: Vec<(usize, Option<Value>)> = (0..inputs.len())
+        .filter(|i| inputs[*i].plain.is_some())
+        .flat_map(|i| metadata.graph_inputs(i).map(move |at| (at, i)))
+        .map(|(at, i)| (at, constant(&inputs[i])))
+        .collect();
+    if plain.is_empty() { graph } else { Rc::new(WithPlain { graph, plain }) }
+}
+
+/// What is no tensor among tensors, as one that holds `size`: what [`Compiled::call`] takes for it.
 pub fn size_as_tensor(size: i64) -> Result<Tensor> {
     let _below = Exclude::down_to(Key::Autograd);
     crate::t!("full", Vec::<i64>::new(), size; dtype = Dtype::Int64)
-}
-
-thread_local! {
-    /// How many functions were compiled (PyTorch's `AOT_COUNTER`).
-    static COMPILATIONS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
-}
-
-/// Counts compilations from the beginning.
-pub fn forget_compilations() {
-    COMPILATIONS.set(0);
 }
 
 /// Compiles a function for inputs like these.
@@ -101,7 +113,7 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
         }
         return Err(Error::runtime("CUDA not available"));
     }
-    let id = COMPILATIONS.replace(COMPILATIONS.get() + 1);
+    let id = context::next_compilation();
     // Whether gradients are on where the function is called does not matter: it may turn them on.
     let wants_grad = inputs.iter().any(|i| i.requires_grad);
     let mut metadata = collect(&**f, inputs, config.keep_input_mutations)?;
@@ -135,6 +147,7 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
     }
     let (f, inputs) = (&f, &inputs[..]);
     metadata.switches = config.switches;
+    metadata.static_inputs = (0..inputs.len()).filter(|i| inputs[*i].is_static).collect();
     config.switches.check(inputs, &metadata)?;
     let check = |metadata: &ViewAndMutationMeta, traced: &Rc<Graph>, is_joint: bool| {
         let refusal =
@@ -144,7 +157,10 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
         let (metadata, traced) = (metadata.clone(), traced.clone());
         Some(Rc::new(Check { checking, function: function.clone(), adapted: f.clone(), metadata, traced, is_joint }))
     };
+    let known = config.is_captured.then(|| Rc::new(metadata.clone()));
+    let _known = Known::new(known.clone());
     if differentiates {
+        let tracing = GraphBeingCompiled::new(id, "joint");
         let (joint, gradients) = trace_joint(f, inputs, &metadata, config)?;
         let joint = Rc::new(joint);
         config.switches.check_graph(&joint)?;
@@ -154,7 +170,7 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
             of_tensors = Rc::new(pass(Rc::unwrap_or_clone(of_tensors))?);
         }
         let check = check(&metadata, &joint, true);
-        let examples: Vec<Value> = joint.placeholders().map(example).collect::<Result<_>>()?;
+        let examples = examples(&joint, inputs, &metadata)?;
         let tokens = metadata.num_tokens();
         let num_fwd = tokens + metadata.num_forward_returns();
         let mut options = config.partition.clone();
@@ -170,6 +186,7 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
             }
             None => partition(&whole, num_fwd, &options)?,
         };
+        drop(tracing);
         let study = Study::new(whole, num_fwd, options);
         let is_eager = config.decompositions.is_none() && config.script_decompositions.is_none() && config.passes.is_none();
         let study = Some(Rc::new(if is_eager { study } else { study.with_eager(as_eager(f, inputs, &metadata, config)) }));
@@ -198,19 +215,24 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
         let num_inputs = tokens
             + (0..inputs.len()).map(|i| metadata.graph_inputs(i).len()).sum::<usize>()
             + usize::from(metadata.backward_state.is_some());
-        let forward = (config.fw_compiler)(forward, &examples[..num_inputs.min(examples.len())])?;
-        let forward = with_symbols(effects::hide_token(forward, metadata.has_token), inputs, &metadata);
+        let forward = {
+            let _compiling = GraphBeingCompiled::new(id, "forward");
+            (config.fw_compiler)(forward, &examples[..num_inputs.min(examples.len())])?
+        };
+        let forward = with_plain(effects::hide_token(forward, metadata.has_token), inputs, &metadata);
         let at_once = num_saved_symints > 0 || config.switches.force_non_lazy_backward_lowering;
-        let mut runtime = Runtime::joint(metadata, forward, views, (id, backward, gradients), at_once, config.bw_compiler.clone())?;
+        let backward = Lowering { id, graph: Rc::new(backward), gradients, compiler: config.bw_compiler.clone(), known };
+        let mut runtime = Runtime::joint(metadata, forward, views, backward, at_once)?;
         runtime.check = check;
         return Ok(Compiled { runtime, adapt });
     }
+    let compiling = GraphBeingCompiled::new(id, "inference");
     let graph = Rc::new(trace_inference(f, inputs, &metadata, config)?);
     config.switches.check_graph(&graph)?;
     let of_tensors = tensorify(&graph)?;
     config.stop_if_outdated(&graph, false, &metadata)?;
     let check = check(&metadata, &graph, false);
-    let examples: Vec<Value> = graph.placeholders().map(example).collect::<Result<_>>()?;
+    let examples = examples(&graph, inputs, &metadata)?;
     let frozen = match &config.freezing {
         Some(freezing) => Some(Rc::new(frozen(freezing, &of_tensors, !adapt.is_empty(), &metadata, config)?)),
         None => None,
@@ -234,14 +256,15 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
         let examples: Vec<Value> = frozen.graph.placeholders().map(example).collect::<Result<_>>()?;
         let graph = (config.inference_compiler)(frozen.graph.clone(), &examples)?;
         let callable = effects::hide_token(Rc::new(Frozen { frozen, graph }), metadata.has_token);
-        let callable = with_symbols(callable, inputs, &metadata);
+        let callable = with_plain(callable, inputs, &metadata);
         let mut runtime = Runtime::inference(metadata, callable);
         runtime.check = check;
         return Ok(Compiled { runtime, adapt });
     }
     let graph = Rc::unwrap_or_clone(with_passes(of_tensors, config, &[])?);
     let callable = effects::hide_token((config.inference_compiler)(graph, &examples)?, metadata.has_token);
-    let callable = with_symbols(callable, inputs, &metadata);
+    drop(compiling);
+    let callable = with_plain(callable, inputs, &metadata);
     let mut runtime = Runtime::inference(metadata, callable);
     runtime.check = check;
     Ok(Compiled { runtime, adapt })

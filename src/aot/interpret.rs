@@ -145,7 +145,7 @@ fn run_with(graph: &Graph, drops: &Drops, inputs: &mut Vec<Value>, tell: bool) -
                     let before = origin();
                     set_origin(Origin {
                         source: node.meta.source.clone().or_else(|| before.source.clone()),
-                        module_path: node.meta.module_path.clone(),
+                        modules: node.meta.modules.clone(),
                         source_fn: node.meta.source_fn.clone().or_else(|| before.source_fn.clone()),
                         recompute: node.meta.recompute.or(before.recompute),
                         checkpoint_region: node.meta.checkpoint_region.or(before.checkpoint_region),

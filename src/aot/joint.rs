@@ -35,9 +35,10 @@ fn make_inputs(tracer: &Tracer, inputs: &[InputSpec], state: Option<usize>, name
         let specs = subclass::plain_specs(&spec.subclass, &spec.spec);
         let inner = specs.iter().map(Tensor::fake).collect::<Result<Vec<_>>>()?;
         for (t, name) in inner.iter().zip(&mut names) {
-            let id = match &spec.symbol {
-                Some(size) => tracer.symbol(&name, size),
-                None => tracer.placeholder(&name, t)?,
+            let id = match (&spec.plain, spec.symbol()) {
+                (_, Some(size)) => tracer.symbol(&name, size),
+                (Some(plain), None) => tracer.plain_input(&name, plain),
+                (None, None) => tracer.placeholder(&name, t)?,
             };
             tracer.call_input(id, spec.called.clone());
         }

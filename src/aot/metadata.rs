@@ -99,7 +99,7 @@ fn analyse(f: &dyn Fn(&[Tensor]) -> Result<Vec<Value>>, inputs: &[InputSpec], ke
         let mutates_metadata = states.iter().any(|s| s.metadata_mutated);
         // `mutations_hidden_from_autograd` is true of tensors without a mutation only: what a script can write shows itself to
         // functionalization, also through `detach()`.
-        let all_hidden = !mutates_data && !data_replaced && spec.symbol.is_none();
+        let all_hidden = !mutates_data && !data_replaced && spec.plain.is_none();
         let all_no_grad = mutates_data && writes == no_grad;
         // A write of a value that requires grad makes an input require grad.
         let requires_grad = meta::requires_grad(t);
@@ -146,6 +146,7 @@ fn analyse(f: &dyn Fn(&[Tensor]) -> Result<Vec<Value>>, inputs: &[InputSpec], ke
         has_token,
         backward_state: None,
         grad_enabled_mutation: None,
+        static_inputs: Vec::new(),
         switches: Switches::default(),
     })
 }

@@ -10,6 +10,7 @@
 
 pub mod check;
 pub mod compile;
+pub mod context;
 mod dedupe;
 mod effects;
 mod epilogue;

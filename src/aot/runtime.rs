@@ -5,6 +5,7 @@
 //! empties.
 
 use super::check::{Check, Gradients};
+use super::context::{GraphBeingCompiled, Known};
 use super::epilogue::Epilogue;
 use super::higher_order::hook::{BackwardState, backward_state, requires_compiled_autograd};
 use super::schemas::{GraphCallable, GraphCompiler, ViewAndMutationMeta};
@@ -46,14 +47,23 @@ enum Kind {
     Joint { forward: Rc<dyn GraphCallable>, backward: Rc<Backward> },
 }
 
+/// A backward that is compiled later than its forward.
+pub struct Lowering {
+    /// The number of the compilation.
+    pub id: u64,
+    /// Its graph.
+    pub graph: Rc<Graph>,
+    /// What the gradients that it returns are made of.
+    pub gradients: Vec<MaybeSubclass>,
+    /// Compiles it.
+    pub compiler: GraphCompiler,
+    /// What the tracing context knew when the forward was compiled.
+    pub known: Option<Rc<ViewAndMutationMeta>>,
+}
+
 /// The compiled backward, made when it is first needed.
 struct Backward {
-    /// The number of the compilation.
-    id: u64,
-    graph: Rc<Graph>,
-    /// What the gradients that it returns are made of.
-    gradients: Vec<MaybeSubclass>,
-    compiler: GraphCompiler,
+    lowering: Lowering,
     compiled: RefCell<Option<Rc<dyn GraphCallable>>>,
     /// Whether it was compiled for a run that keeps the graph: then it may overwrite nothing, in any run.
     keeps: Cell<bool>,
@@ -65,7 +75,9 @@ impl Backward {
             return Ok(compiled);
         }
         self.keeps.set(keeps_graph);
-        let graph = (*self.graph).clone();
+        let _known = Known::new(self.lowering.known.clone());
+        let _compiling = GraphBeingCompiled::new(self.lowering.id, "backward");
+        let graph = (*self.lowering.graph).clone();
         let examples: Vec<Value> = graph
             .placeholders()
             .map(|n| match &n.meta.value {
@@ -74,7 +86,7 @@ impl Backward {
                 _ => Ok(Value::None),
             })
             .collect::<Result<_>>()?;
-        let compiled = (self.compiler)(graph, &examples)?;
+        let compiled = (self.lowering.compiler)(graph, &examples)?;
         *self.compiled.borrow_mut() = Some(compiled.clone());
         Ok(compiled)
     }
@@ -119,14 +131,16 @@ impl Runtime {
         metadata: ViewAndMutationMeta,
         forward: Rc<dyn GraphCallable>,
         views: Vec<bool>,
-        (id, graph, gradients): (u64, Graph, Vec<MaybeSubclass>),
+        backward: Lowering,
         at_once: bool,
-        compiler: GraphCompiler,
     ) -> Result<Self> {
-        let backward =
-            Rc::new(Backward { id, graph: Rc::new(graph), gradients, compiler, compiled: RefCell::default(), keeps: Cell::default() });
+        let id = backward.id;
+        let backward = Rc::new(Backward { lowering: backward, compiled: RefCell::default(), keeps: Cell::default() });
         if at_once {
             drop(backward.get(false));
+        } else {
+            // PyTorch counts the compilation of the backward here, and again when it comes.
+            drop(GraphBeingCompiled::new(id, "backward"));
         }
         let epilogue = Epilogue::new(&metadata, true);
         Ok(Runtime { metadata, kind: Kind::Joint { forward, backward }, epilogue, views, check: None })
@@ -169,7 +183,7 @@ impl Runtime {
                 .any(|t| !all.iter().any(|o| shared(t, o)) && !plain_inputs.iter().any(|i| i.storage().same(&t.storage())));
         // What a graph of dynamic sizes saved is dynamic to the backward that reads it.
         let numbers = saved.iter().filter(|v| v.as_tensor().is_none()).count();
-        let specs: Vec<Option<TensorSpec>> = backward.graph.placeholders().skip(numbers).map(|n| n.tensor().cloned()).collect();
+        let specs: Vec<Option<TensorSpec>> = backward.lowering.graph.placeholders().skip(numbers).map(|n| n.tensor().cloned()).collect();
         let mut specs = specs.into_iter();
         let mut note_dynamic = |t: &Tensor| {
             let sizes = specs.next().flatten().map(|spec| spec.geometry.sizes).unwrap_or_default();
@@ -249,9 +263,9 @@ impl Runtime {
 
     /// Where gradients of inputs go. An input with a history is cut off from it where the backward has no gradient for it.
     fn edges(&self, backward: &Backward, inputs: &[Tensor]) -> Result<Vec<Option<Edge>>> {
-        let gradients = backward.graph.outputs();
+        let gradients = backward.lowering.graph.outputs();
         let is_behind_state = |i: usize| self.metadata.backward_state.is_some_and(|state| state <= i);
-        let at = |i: usize| backward.gradients[..i].iter().map(subclass::count).sum::<usize>() + usize::from(is_behind_state(i));
+        let at = |i: usize| backward.lowering.gradients[..i].iter().map(subclass::count).sum::<usize>() + usize::from(is_behind_state(i));
         let is_cut = |i: usize| !self.metadata.input_info[i].is_leaf && matches!(gradients.get(at(i)), Some(Arg::None));
         inputs.iter().enumerate().map(|(i, t)| if is_cut(i) { Ok(None) } else { gradient_edge(t) }).collect()
     }
@@ -392,11 +406,11 @@ impl Body for CompiledBackward {
         let create_graph = modes().grad;
         let _no_grad = Grad::set(false);
         let arrived = self.gradients.as_ref().map(|_| grads.clone());
-        let mut inputs = prologue(&self.backward.graph, &self.tangents.borrow(), numbers, tensors, grads)?;
+        let mut inputs = prologue(&self.backward.lowering.graph, &self.tangents.borrow(), numbers, tensors, grads)?;
         let sources: Vec<Tensor> = if create_graph { inputs.iter().filter_map(|v| v.as_tensor().cloned()).collect() } else { Vec::new() };
         let given = self.gradients.as_ref().map(|_| inputs.clone());
         let out = super::interpret::watched(|| compiled.call(&mut inputs))?;
-        let out = subclass::wrap_values(out, &self.backward.gradients)?;
+        let out = subclass::wrap_values(out, &self.backward.lowering.gradients)?;
         let grads: Vec<Option<Tensor>> = out.into_iter().map(|v| v.as_tensor().cloned()).collect();
         if let (Some(gradients), Some(arrived), Some(given)) = (&self.gradients, arrived, given) {
             let tangents = self.tangents.borrow();
@@ -414,12 +428,12 @@ impl Body for CompiledBackward {
 
     fn lift(&self, node: &Rc<Node>, lift: &mut Lift) -> Result<Lifted> {
         let backward = &self.backward;
-        if backward.gradients.iter().any(Option::is_some) || self.tangents.borrow().iter().any(|t| t.made_of.is_some()) {
+        if backward.lowering.gradients.iter().any(Option::is_some) || self.tangents.borrow().iter().any(|t| t.made_of.is_some()) {
             return Err(Error::not_implemented(
                 "compiled autograd: tensor subclasses in a compiled function are not supported in the playground",
             ));
         }
-        lift.number(backward.id as usize);
+        lift.number(backward.lowering.id as usize);
         let (mut saved, mut sizes) = (Vec::new(), Vec::new());
         {
             let held = self.saved.borrow();
@@ -441,14 +455,14 @@ impl Body for CompiledBackward {
         }
         let context = lift.object(Rc::new(node.clone()));
         let state = self.state.as_ref().map(|(state, place)| (lift.object(state.object()), *place));
-        let (graph, tangents) = (backward.graph.clone(), self.tangents.borrow().clone());
+        let (graph, tangents) = (backward.lowering.graph.clone(), self.tangents.borrow().clone());
         let of_graph = graph.clone();
         let prologue = move |saved: Vec<Value>, numbers: Vec<Value>, grads: Vec<Option<Tensor>>| {
             let _no_grad = Grad::set(false);
             prologue(&of_graph, &tangents, numbers, saved, grads)
         };
-        let num_gradients = backward.gradients.len();
-        let backward = AotBackward { graph, id: backward.id, saved, sizes, state, prologue: Rc::new(prologue), num_gradients };
+        let num_gradients = backward.lowering.gradients.len();
+        let backward = AotBackward { graph, id: backward.lowering.id, saved, sizes, state, prologue: Rc::new(prologue), num_gradients };
         Ok(Lifted::Compiled { context, backward })
     }
 

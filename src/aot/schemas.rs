@@ -75,8 +75,9 @@ pub struct InputSpec {
     pub is_leaf: bool,
     /// Whether it lives as long as the model: a module's parameter or buffer.
     pub is_static: bool,
-    /// The symbolic size that it is, if it is no tensor: `spec` is then that of what holds its place in lists of tensors.
-    pub symbol: Option<SymInt>,
+    /// What it is, if it is no tensor: a symbolic size, or a number, text or None that the graph has for a constant. `spec` is then that
+    /// of what holds its place in lists of tensors.
+    pub plain: Option<Value>,
     /// What it is made of, where it is of a class of the script's.
     pub subclass: MaybeSubclass,
     /// Its conjugate and negative bits, and whether it is a zero tensor.
@@ -104,18 +105,18 @@ impl InputSpec {
         let is_leaf = meta::grad_fn(t).is_ok_and(|made| made.is_none());
         let subclass = SubclassCreationMeta::of(t)?;
         let (spec, requires_grad, math_bits) = (t.spec(), meta::requires_grad(t), t.math_bits());
-        Ok(InputSpec { spec, requires_grad, is_leaf, is_static: false, symbol: None, subclass, math_bits, identity, called: None })
+        Ok(InputSpec { spec, requires_grad, is_leaf, is_static: false, plain: None, subclass, math_bits, identity, called: None })
     }
 
-    /// Of a symbolic size.
-    pub fn of_symbol(size: &SymInt) -> Self {
+    /// Of what is no tensor.
+    pub fn of_plain(value: Value) -> Self {
         let spec = TensorSpec::contiguous(Vec::new(), Dtype::Int64, Device::CPU);
         InputSpec {
             spec,
             requires_grad: false,
             is_leaf: false,
             is_static: false,
-            symbol: Some(size.clone()),
+            plain: Some(value),
             subclass: None,
             math_bits: MathBits::default(),
             identity: Identity::default(),
@@ -123,12 +124,28 @@ impl InputSpec {
         }
     }
 
+    /// Of a symbolic size.
+    pub fn of_symbol(size: &SymInt) -> Self {
+        Self::of_plain(Value::Int(size.clone()))
+    }
+
+    /// The symbolic size that it is.
+    pub fn symbol(&self) -> Option<&SymInt> {
+        match &self.plain {
+            Some(Value::Int(size @ SymInt::Sym(..))) => Some(size),
+            _ => None,
+        }
+    }
+
     /// What a function is called with where the input is `t`: for a size, while it is traced, its symbol; where it runs, the number.
     pub fn argument(&self, t: &Tensor) -> Value {
-        match &self.symbol {
-            None => Value::from(t),
-            Some(size) if t.is_fake() => Value::Int(size.clone()),
-            Some(size) => t.with_slice(|held: &[i64]| held.first().copied()).ok().flatten().map_or(Value::Int(size.clone()), Value::from),
+        match (&self.plain, self.symbol()) {
+            (None, _) => Value::from(t),
+            (Some(plain), None) => plain.clone(),
+            (Some(_), Some(size)) if t.is_fake() => Value::Int(size.clone()),
+            (Some(_), Some(size)) => {
+                t.with_slice(|held: &[i64]| held.first().copied()).ok().flatten().map_or(Value::Int(size.clone()), Value::from)
+            }
         }
     }
 }
@@ -302,6 +319,8 @@ pub struct Config {
     pub switches: Switches,
     /// The script's own passes.
     pub custom_passes: CustomPasses,
+    /// Whether it is a function that Dynamo captured: a tracing context knows what is compiled.
+    pub is_captured: bool,
     /// Whether mutations of inputs stay in the graph where they can.
     pub keep_input_mutations: bool,
     /// How joint graphs are split.
@@ -562,6 +581,8 @@ pub struct ViewAndMutationMeta {
     pub subclass_inp_meta: Vec<MaybeSubclass>,
     /// The same of what the forward returns before saved values.
     pub subclass_fw_graph_out_meta: Vec<MaybeSubclass>,
+    /// Inputs that live as long as the model.
+    pub static_inputs: Vec<usize>,
     /// What the runtime wrappers obey.
     pub switches: Switches,
 }

@@ -139,7 +139,7 @@ fn base_spec(inputs: &[InputSpec], group: &[usize]) -> InputSpec {
         requires_grad: false,
         is_leaf: true,
         is_static: false,
-        symbol: None,
+        plain: None,
         subclass: None,
         math_bits: Default::default(),
         identity: Identity::default(),

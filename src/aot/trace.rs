@@ -7,7 +7,7 @@ use crate::dispatch::{Fact, OpEntry, Type, Value, named};
 use crate::error::Result;
 use crate::graph::{Annotation, Arg, FakeValue, Graph, Meta, Node, NodeId, SourceFn, SourceName, Target, compute_float, snake_case};
 use crate::shape::{Expr, FloatExpr, SymInt};
-use crate::span::Source;
+use crate::span::{ModuleStack, Source};
 use crate::tensor::Tensor;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -36,7 +36,7 @@ thread_local! {
 #[derive(Clone, Default)]
 struct Forward {
     source: Option<Source>,
-    module_path: Option<Rc<str>>,
+    modules: Option<Rc<ModuleStack>>,
     source_fn: Option<Rc<SourceFn>>,
     annotation: Option<Rc<Annotation>>,
 }
@@ -358,7 +358,7 @@ impl Tracer {
     fn note_forward(&self, seq_nr: i64, origin: &Origin) {
         self.forward.borrow_mut().entry(seq_nr).or_insert_with(|| Forward {
             source: origin.source.clone(),
-            module_path: origin.module_path.clone(),
+            modules: origin.modules.clone(),
             source_fn: origin.source_fn.clone(),
             annotation: origin.annotation.clone().or_else(origin::annotation),
         });
@@ -397,10 +397,11 @@ impl Tracer {
             return Meta {
                 source,
                 is_backward: true,
+                is_gradient_acc: autograd::adding_up(),
                 seq_nr,
                 source_fn: forward.source_fn.filter(|_| of_node),
                 original_op: self.arrived.get().map(Rc::from),
-                module_path: forward.module_path,
+                modules: forward.modules,
                 recompute: origin.recompute,
                 checkpoint_region: origin.checkpoint_region,
                 annotation: forward.annotation.filter(|_| !autograd::adding_up()),
@@ -415,7 +416,7 @@ impl Tracer {
             seq_nr: Some(seq_nr),
             source_fn: origin.source_fn,
             original_op: self.arrived.get().map(Rc::from),
-            module_path: origin.module_path,
+            modules: origin.modules,
             recompute: origin.recompute,
             checkpoint_region: origin.checkpoint_region,
             annotation: origin.annotation.or_else(origin::annotation),

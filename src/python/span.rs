@@ -9,12 +9,12 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
 use ruff_source_file::SourceLocation;
-use rustpython_vm::builtins::{PyCode, PyStr, PyStrInterned};
+use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyStr, PyStrInterned};
 use rustpython_vm::bytecode::CodeFlags;
 use rustpython_vm::common::atomic::Radium;
-use rustpython_vm::frame::{InterpreterFrame, current_thread_iframe};
+use rustpython_vm::frame::{FrameObject, InterpreterFrame, current_thread_frame_materialize, current_thread_iframe};
 use rustpython_vm::vm::thread::with_current_vm;
-use rustpython_vm::{Py, PyObjectRef, PyRef};
+use rustpython_vm::{Py, PyObjectRef, PyRef, VirtualMachine};
 
 use super::current::{Run, current};
 use crate::report::Span;
@@ -210,6 +210,25 @@ fn places_in(frame: &InterpreterFrame, run: Option<&Run>) -> (u32, Option<(u32, 
     let at = frame.lasti.load(Ordering::Relaxed).saturating_sub(1);
     let is_script = run.is_some_and(|run| std::ptr::eq(frame.code().source_path(), run.filename));
     (at, is_script.then(|| crate::dynamo::tracing::comprehension(frame.code(), at)).flatten())
+}
+
+/// Whether a frame runs code of the script's file.
+fn is_script(frame: &InterpreterFrame) -> bool {
+    current().is_some_and(|run| std::ptr::eq(frame.code().source_path(), run.filename))
+}
+
+/// What the names of the script's frames mean, innermost first: their variables and their globals.
+pub fn scopes(vm: &VirtualMachine) -> Vec<(Option<PyDictRef>, PyDictRef)> {
+    let mut found = Vec::new();
+    let mut frame: Option<PyObjectRef> = current_thread_frame_materialize(vm).map(Into::into);
+    while let Some(object) = frame.take() {
+        if let Some(frame) = object.downcast_ref::<FrameObject>().filter(|f| is_script(f.iframe())) {
+            let locals = frame.locals(vm).ok().and_then(|locals| locals.obj().to_owned().downcast::<PyDict>().ok());
+            found.push((locals, frame.iframe().globals().to_owned()));
+        }
+        frame = object.get_attr("f_back", vm).ok().filter(|back| !vm.is_none(back));
+    }
+    found
 }
 
 /// The innermost place in the script of a marked frame and of those that called it.

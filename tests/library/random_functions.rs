@@ -244,6 +244,7 @@ fn compiled(program: &Rc<Program>, inputs: &[Tensor]) -> Result<Vec<Value>> {
     let compiler: GraphCompiler = Rc::new(|graph, _| Ok(Rc::new(Interpreted(graph))));
     let partitioner = if program.min_cut { Partitioner::MinCut } else { Partitioner::Default };
     let config = Config {
+        is_captured: false,
         switches: Switches::default(),
         custom_passes: CustomPasses::default(),
         keep_input_mutations: program.keep_input_mutations,

@@ -1,6 +1,8 @@
 //! Lines of the script as PyTorch prints them, and where the script is just now.
 
 use crate::span::Span;
+use std::any::Any;
+use std::rc::Rc;
 
 /// A [`Span`] with what PyTorch prints of it above a node: `File: a.py:7 in f, code: return x + 1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,7 +93,7 @@ pub enum Written {
 
 thread_local! {
     static WRITTEN: std::cell::Cell<Option<Written>> = const { std::cell::Cell::new(None) };
-    static MODULE: std::cell::RefCell<Option<std::rc::Rc<str>>> = const { std::cell::RefCell::new(None) };
+    static MODULES: std::cell::RefCell<Option<Rc<ModuleStack>>> = const { std::cell::RefCell::new(None) };
     static ASKING: std::cell::RefCell<Option<Source>> = const { std::cell::RefCell::new(None) };
     static PROVIDER: std::cell::Cell<Option<fn() -> Option<Source>>> = const { std::cell::Cell::new(None) };
     static SPAN_PROVIDER: std::cell::Cell<Option<fn() -> Option<Span>>> = const { std::cell::Cell::new(None) };
@@ -148,12 +150,36 @@ pub fn current_source() -> Option<Source> {
     PROVIDER.get().and_then(|p| p())
 }
 
-/// Says in which module the calls that follow are made; gives what was said before.
-pub fn set_module_path(path: Option<std::rc::Rc<str>>) -> Option<std::rc::Rc<str>> {
-    MODULE.replace(path)
+/// A module whose `forward` runs.
+pub struct CalledModule {
+    /// Tells it from others while it lives.
+    pub id: usize,
+    /// Where the script finds it: `L['self'].layers.0`.
+    pub path: Rc<str>,
+    /// Its class, as the room above knows it.
+    pub class: Rc<dyn Any>,
 }
 
-/// Names of the modules whose `forward` runs, outermost first, joined by dots: `layers.0.attn`.
-pub fn current_module_path() -> Option<std::rc::Rc<str>> {
-    MODULE.with_borrow(Clone::clone)
+/// The modules whose `forward` runs where a call is made.
+pub struct ModuleStack {
+    /// Their names below the compiled one, outermost first, joined by dots: `layers.0.attn`.
+    pub name: Rc<str>,
+    /// The modules, outermost first, without the one whose `forward` is compiled.
+    pub called: Vec<Rc<CalledModule>>,
+}
+
+impl std::fmt::Debug for ModuleStack {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+/// Says in which modules the calls that follow are made; gives what was said before.
+pub fn set_modules(modules: Option<Rc<ModuleStack>>) -> Option<Rc<ModuleStack>> {
+    MODULES.replace(modules)
+}
+
+/// The modules whose `forward` runs.
+pub fn current_modules() -> Option<Rc<ModuleStack>> {
+    MODULES.with_borrow(Clone::clone)
 }

@@ -1,6 +1,6 @@
 //! A node: what is called, on what, and everything known about the value.
 
-use diagnostics::source::Source;
+use diagnostics::source::{ModuleStack, Source};
 use shape::{SymFloat, SymInt};
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -200,6 +200,8 @@ pub struct Meta {
     pub source: Option<Source>,
     /// Whether it was traced while the autograd engine ran.
     pub is_backward: bool,
+    /// Whether it adds up gradients that arrive at one place.
+    pub is_gradient_acc: bool,
     /// Whether it is part of a joint graph, or was.
     pub is_of_joint: bool,
     /// Whether it was traced when forward and backward were done: a view made anew for an output. It belongs to neither.
@@ -214,8 +216,8 @@ pub struct Meta {
     pub source_fn: Option<Rc<SourceFn>>,
     /// The operator that reached the tracer, which may have been taken apart there (torch.fx's `original_aten`).
     pub original_op: Option<Rc<str>>,
-    /// Modules it ran in, outermost first, joined by dots.
-    pub module_path: Option<Rc<str>>,
+    /// Modules it ran in; of a backward node, its forward node.
+    pub modules: Option<Rc<ModuleStack>>,
     /// What checkpointing asked.
     pub recompute: Option<Recompute>,
     /// Which checkpointed region it belongs to.
@@ -233,6 +235,13 @@ pub struct Meta {
     pub descriptors: Option<Vec<Rc<str>>>,
     /// Of an input: what the script calls it.
     pub input: Option<Rc<SourceName>>,
+}
+
+impl Meta {
+    /// Names of the modules that it ran in, outermost first, joined by dots: `layers.0.attn`. Empty outside of modules.
+    pub fn module_path(&self) -> &str {
+        self.modules.as_ref().map_or("", |modules| &modules.name)
+    }
 }
 
 /// What a script calls an input of a graph; of a tangent, whose gradient it is.

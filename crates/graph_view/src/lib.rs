@@ -40,7 +40,7 @@ pub fn view(graph: &Graph) -> GraphView {
                 bytes: tensor.and_then(|t| t.bytes()),
                 inputs: node.inputs().iter().map(|i| position[i.0 as usize]).collect(),
                 span: node.meta.source.as_ref().map(|s| s.span.clone()).filter(|span| span.line > 0),
-                module_path: node.meta.module_path.as_deref().unwrap_or_default().to_owned(),
+                module_path: node.meta.module_path().to_owned(),
                 source_fn: node.meta.source_fn.as_ref().map(|of| of.called.to_string()),
                 is_backward: node.meta.is_backward,
                 mutates: is_mutable(node),

@@ -82,7 +82,7 @@ impl Timeline {
             dies: born,
             span: node.meta.source.as_ref().map(|s| s.span.clone()),
             file: node.meta.source.as_ref().map(|s| s.file.to_string()).unwrap_or_default(),
-            module_path: node.meta.module_path.as_deref().unwrap_or_default().to_owned(),
+            module_path: node.meta.module_path().to_owned(),
             is_parameter: node.meta.input.as_ref().is_some_and(|input| input.is_parameter),
         });
         Some(self.values.len() - 1)

@@ -4,7 +4,7 @@ use crate::dispatch::{OpEntry, Value};
 use crate::error::Result;
 use crate::graph::{Annotation, Recompute, SourceFn};
 use crate::shape::Expr;
-use crate::span::{Source, current_module_path};
+use crate::span::{ModuleStack, Source, current_modules};
 use crate::tensor::Tensor;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -15,7 +15,7 @@ pub struct Origin {
     /// The script's line.
     pub source: Option<Source>,
     /// Modules it ran in.
-    pub module_path: Option<Rc<str>>,
+    pub modules: Option<Rc<ModuleStack>>,
     /// What the script called.
     pub source_fn: Option<Rc<SourceFn>>,
     /// What checkpointing asks of it.
@@ -53,7 +53,7 @@ pub fn set_replayed(value: Option<u64>) -> Option<u64> {
 
 /// Does something that comes from a place of the script, in the module that runs.
 pub fn coming_from<R>(source: Option<Source>, f: impl FnOnce() -> R) -> R {
-    let before = set_origin(Origin { source, module_path: current_module_path(), ..origin() });
+    let before = set_origin(Origin { source, modules: current_modules(), ..origin() });
     let done = f();
     set_origin(before);
     done

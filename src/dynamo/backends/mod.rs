@@ -79,6 +79,7 @@ pub fn config(backend: &Pipeline, keep_input_mutations: bool, captured: Option<u
     Config {
         switches: config::switches(),
         custom_passes: scripted::custom_passes(of_inductor),
+        is_captured: captured.is_some(),
         keep_input_mutations,
         partition: PartitionConfig { random_is_impure: captured.is_none(), ..config::partition(backend.partitioner) },
         decompositions: backend.decompositions,

@@ -117,7 +117,7 @@ impl Recorder {
         made: &mut Vec<NodeId>,
     ) {
         let own = graph.node(node).meta.clone();
-        let meta = |value| Meta { value, source: own.source.clone(), module_path: own.module_path.clone(), ..Meta::default() };
+        let meta = |value| Meta { value, source: own.source.clone(), modules: own.modules.clone(), ..Meta::default() };
         let args = vec![Arg::Node(node), bound.as_int().map_or(Arg::None, Arg::Int)];
         let name = relation.operator();
         let id = graph.call(name, Target::operator(name), args, Vec::new(), meta(Some(FakeValue::Condition(shown.into()))));

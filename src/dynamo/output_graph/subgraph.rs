@@ -246,7 +246,7 @@ impl Recorder {
         let number = graph.subgraphs.iter().rev().find_map(|(name, _)| of_kind(name)).map_or(0, |last| last + 1);
         let name = format!("{kind}_{number}");
         graph.subgraphs.push((name.as_str().into(), body));
-        let meta = Meta { source: crate::span::current_source(), module_path: crate::span::current_module_path(), ..Meta::default() };
+        let meta = Meta { source: crate::span::current_source(), modules: crate::span::current_modules(), ..Meta::default() };
         graph.get_attr(&name, meta)
     }
 

@@ -14,7 +14,7 @@ use crate::dynamo::graph_breaks::unsupported::Unsupported;
 use crate::error::{Error, Result};
 use crate::graph::{Arg, FakeValue, Meta, NodeId, Opcode, Shown, SourceName, Target, compute_float};
 use crate::shape::SymInt;
-use crate::span::{Source, Written, current_module_path, current_source};
+use crate::span::{Source, Written, current_modules, current_source};
 use crate::tensor::{Dtype, Geometry, Tensor};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -279,7 +279,7 @@ impl Recorder {
         Meta {
             value: Some(value),
             source: current_source(),
-            module_path: current_module_path(),
+            modules: current_modules(),
             annotation: crate::aot::trace::script_annotation(),
             ..Meta::default()
         }

@@ -6,16 +6,18 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use rustpython_vm::builtins::{PyCode, PyDict, PyStr, PyTuple};
-use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
+use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, VirtualMachine};
 
 use crate::dynamo::source::own_attribute;
 use crate::python::span::leave_out;
-use crate::span::set_module_path;
+use crate::span::{CalledModule, ModuleStack, set_modules};
 
 /// A module whose `forward` runs.
 struct Entered {
     module: PyObjectRef,
     path: Rc<str>,
+    /// It and those around it, for the calls that it makes.
+    stack: Rc<ModuleStack>,
     /// Whether it is one of PyTorch's.
     is_of_library: bool,
     /// Whether it is, and has no hooks: its body is no function of its own.
@@ -31,7 +33,7 @@ thread_local! {
 /// Forgets modules that an ended run was in.
 pub fn reset() {
     ENTERED.take();
-    set_module_path(None);
+    set_modules(None);
 }
 
 /// The compiled callable is called: where it is a module or a method of one, names count from there.
@@ -41,7 +43,7 @@ pub fn enter_root(callee: &PyObject, vm: &VirtualMachine) {
     if let Ok(module) = owner
         && children(&module, vm).is_some()
     {
-        push(module, "".into(), None, vm);
+        push(module, "".into(), None, true, vm);
     }
 }
 
@@ -49,7 +51,7 @@ pub fn enter_root(callee: &PyObject, vm: &VirtualMachine) {
 pub fn enter(module: PyObjectRef, vm: &VirtualMachine) {
     let path = path_of(&module, vm);
     let body = plain_body(&module, vm);
-    push(module, path, body, vm);
+    push(module, path, body, false, vm);
 }
 
 /// Whether the compiled module's own call runs, and Dynamo sees no more of it than its `forward`: those of PyTorch's
@@ -127,16 +129,61 @@ pub fn leave() {
         if let (Some(left), Some(outer)) = (left.filter(|e| e.is_plain), entered.last_mut()) {
             outer.bodies.extend(left.bodies);
         }
-        entered.last().map(|e| e.path.clone())
+        entered.last().map(|e| e.stack.clone())
     });
-    set_module_path(outer);
+    set_modules(outer);
 }
 
-fn push(module: PyObjectRef, path: Rc<str>, body: Option<PyObjectRef>, vm: &VirtualMachine) {
-    set_module_path(Some(path.clone()));
+fn push(module: PyObjectRef, path: Rc<str>, body: Option<PyObjectRef>, is_root: bool, vm: &VirtualMachine) {
     let is_of_library = is_of_library(&module, vm);
-    let entered = Entered { module, path, is_of_library, is_plain: body.is_some(), bodies: body.into_iter().collect() };
+    let around = ENTERED.with_borrow(|entered| entered.last().map(|e| (e.path.clone(), e.stack.clone())));
+    let calls_root =
+        ENTERED.with_borrow(|entered| matches!(entered.as_slice(), [root] if root.stack.called.is_empty() && root.module.is(&module)));
+    let mut called = around.as_ref().map_or_else(Vec::new, |(_, stack)| stack.called.clone());
+    // The compiled module's own call is not told: its `forward` is the frame.
+    if !(is_root || calls_root) {
+        let outer = called.last().map(|outer| outer.path.clone());
+        let place = match (&around, outer) {
+            (None, _) => found_at(&module, vm).unwrap_or_else(|| path.clone()),
+            (Some((above, _)), outer) => {
+                let name = path.strip_prefix(&**above).unwrap_or(&path).trim_start_matches('.');
+                join(outer.as_deref().unwrap_or("L['self']"), name)
+            }
+        };
+        let class = Rc::new(PyObjectRef::from(module.class().to_owned()));
+        called.push(Rc::new(CalledModule { id: module.get_id(), path: place, class }));
+    }
+    let stack = Rc::new(ModuleStack { name: path.clone(), called });
+    set_modules(Some(stack.clone()));
+    let entered = Entered { module, path, stack, is_of_library, is_plain: body.is_some(), bodies: body.into_iter().collect() };
     ENTERED.with_borrow_mut(|all| all.push(entered));
+}
+
+/// Where the script's functions, the innermost first, find a module that no other module calls: among their variables or the globals, or
+/// in what those hold.
+fn found_at(module: &PyObject, vm: &VirtualMachine) -> Option<Rc<str>> {
+    let inside = |value: &PyObject| match children(value, vm) {
+        Some(_) => name_below(value, module, vm),
+        None => value.dict().and_then(|held| named(&held, &|held| held.is(module))),
+    };
+    crate::python::span::scopes(vm).into_iter().find_map(|(locals, globals)| {
+        let mut scopes = locals.iter().map(|locals| ("L", locals)).chain([("G", &globals)]);
+        let found = scopes.find_map(|(scope, names)| {
+            if let Some(name) = named(names, &|value| value.is(module)) {
+                return Some(format!("{scope}['{name}']"));
+            }
+            let holder = named(names, &|value| inside(value).is_some())?;
+            let name = inside(&*names.get_item(holder.as_str(), vm).ok()?)?;
+            Some(format!("{scope}['{holder}'].{name}"))
+        });
+        found.map(Into::into)
+    })
+}
+
+/// The first name in a dict whose value is what is looked for.
+fn named(dict: &Py<PyDict>, is_it: &dyn Fn(&PyObject) -> bool) -> Option<String> {
+    let found = dict.into_iter().find(|(_, value)| is_it(value));
+    found.and_then(|(name, _)| name.downcast_ref::<PyStr>().map(|name| name.to_string_lossy().into_owned()))
 }
 
 fn path_of(module: &PyObject, vm: &VirtualMachine) -> Rc<str> {

@@ -3,9 +3,9 @@
 
 use std::cell::RefCell;
 
-use rustpython_vm::PyObjectRef;
+use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
 
-use crate::aot::schemas::{GraphCallable, GraphCompiler, InputSpec};
+use crate::aot::schemas::{GraphCallable, GraphCompiler, InputSpec, ViewAndMutationMeta};
 use crate::dispatch::Value;
 use crate::error::Result;
 use crate::tensor::Tensor;
@@ -75,6 +75,48 @@ fn python_compiler(compiler: PyObjectRef, is_inference: bool) -> GraphCompiler {
     })
 }
 
+/// Mutation and aliasing, as keyword arguments of `ViewAndMutationMeta`; of inputs and outputs those of their own classes.
+fn metadata_of(metadata: &ViewAndMutationMeta, vm: &VirtualMachine) -> PyResult {
+    let dict = |items: Vec<(&str, PyObjectRef)>| -> PyResult {
+        let made = vm.ctx.new_dict();
+        items.into_iter().try_for_each(|(name, value)| made.set_item(name, value, vm))?;
+        Ok(made.into())
+    };
+    let flag = |b: bool| PyObjectRef::from(vm.ctx.new_bool(b));
+    let number = |i: usize| PyObjectRef::from(vm.ctx.new_int(i));
+    let inputs = metadata.input_info.iter().map(|i| {
+        dict(vec![
+            ("is_leaf", flag(i.is_leaf)),
+            ("mutates_data", flag(i.mutates_data)),
+            ("mutates_metadata", flag(i.mutates_metadata || i.data_replaced)),
+            ("mutations_hidden_from_autograd", flag(i.mutations_hidden_from_autograd)),
+            ("mutations_under_no_grad_or_inference_mode", flag(i.mutations_under_no_grad_or_inference_mode)),
+            ("mutates_storage_metadata", flag(i.data_replaced)),
+            ("requires_grad", flag(i.requires_grad)),
+            ("keep_input_mutations", flag(metadata.keep_input_mutations)),
+        ])
+    });
+    let outputs = metadata.output_info.iter().map(|o| {
+        dict(vec![
+            ("output_type", vm.ctx.new_str(o.output_type.name()).into()),
+            ("is_tensor", flag(o.spec.is_some())),
+            ("base_idx", o.base_idx.map_or_else(|| vm.ctx.none(), number)),
+            ("requires_grad", flag(o.requires_grad)),
+            ("requires_grad_for_backward", flag(o.requires_grad_for_backward)),
+        ])
+    });
+    let (inputs, outputs) = (inputs.collect::<PyResult<Vec<_>>>()?, outputs.collect::<PyResult<Vec<_>>>()?);
+    dict(vec![
+        ("input_info", vm.ctx.new_list(inputs).into()),
+        ("output_info", vm.ctx.new_list(outputs).into()),
+        ("num_intermediate_bases", number(metadata.num_intermediate_bases)),
+        ("keep_input_mutations", flag(metadata.keep_input_mutations)),
+        ("grad_enabled_mutation", metadata.grad_enabled_mutation.map_or_else(|| vm.ctx.none(), flag)),
+        ("static_input_indices", vm.ctx.new_list(metadata.static_inputs.iter().map(|i| number(*i)).collect()).into()),
+        ("num_tokens", number(metadata.num_tokens())),
+    ])
+}
+
 pub(crate) use native::module_def;
 
 #[pymodule(name = "torch._native_aot")]
@@ -92,7 +134,7 @@ mod native {
     use crate::dynamo::backends;
     use crate::partition::{PartitionConfig, Partitioner};
     use crate::python::native::graph_module::{self, Attributes, PyGraphModule};
-    use crate::python::native::tensor::{from_value, raise, raised, to_tensor, to_value, wrap};
+    use crate::python::native::tensor::{from_value, raise, raised, to_value};
     use crate::tensor::Tensor;
 
     /// A function compiled by AOTAutograd alone.
@@ -110,8 +152,9 @@ mod native {
     impl Callable for PyAot {
         type Args = FuncArgs;
         fn call(zelf: &Py<Self>, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
-            let mut inputs: Vec<Value> =
-                args.args.iter().filter_map(|o| to_value(o, vm)).filter(|v| matches!(v, Value::Tensor(_) | Value::Int(_))).collect();
+            // What is no tensor holds its place by a number; the graph has it for a constant.
+            let place = |v: Value| if matches!(v, Value::Tensor(_) | Value::Int(_)) { v } else { Value::from(0) };
+            let mut inputs: Vec<Value> = args.args.iter().filter_map(|o| to_value(o, vm)).map(place).collect();
             graph_module::with_attributes(&zelf.1, &mut inputs, |t| Value::Tensor(t.clone()));
             let inputs = backends::as_tensors(inputs).map_err(|e| raise(e, vm))?;
             let out = zelf.0.call(inputs).map_err(|e| raise(e, vm))?;
@@ -132,12 +175,10 @@ mod native {
         let inputs: Vec<PyObjectRef> = inputs.try_to_value(vm)?;
         let mut specs = inputs
             .iter()
-            .map(|o| {
-                if let Some(Value::Int(size @ crate::shape::SymInt::Sym(..))) = to_value(o, vm) {
-                    return Ok(InputSpec::of_symbol(&size));
-                }
-                let t = to_tensor(o).ok_or_else(|| vm.new_type_error("AOTAutograd's inputs must be tensors"))?;
-                super::spec_of(&t).map_err(|e| raise(e, vm))
+            .map(|o| match to_value(o, vm) {
+                Some(Value::Tensor(t)) => super::spec_of(&t).map_err(|e| raise(e, vm)),
+                Some(plain) => Ok(InputSpec::of_plain(plain)),
+                None => Err(vm.new_type_error("AOTAutograd's inputs must be tensors, numbers or texts")),
             })
             .collect::<PyResult<Vec<_>>>()?;
         let module = graph_module::native(&function, vm);
@@ -155,17 +196,20 @@ mod native {
                     aot::replay_graph(&graph.borrow(), &mut inputs)
                 })
             }
-            None => Rc::new(move |inputs: &[Tensor]| {
-                rustpython_vm::vm::thread::with_current_vm(|vm| {
-                    let args = inputs.iter().map(|t| wrap(t, vm)).collect::<PyResult<Vec<_>>>().map_err(raised)?;
-                    let out = function.call(FuncArgs::from(args), vm).map_err(raised)?;
-                    match to_value(&out, vm) {
-                        Some(Value::List(items)) => Ok(items),
-                        Some(single) => Ok(vec![single]),
-                        None => Err(crate::error::Error::type_error("a traced function returns tensors and numbers")),
-                    }
+            None => {
+                let specs = specs.clone();
+                Rc::new(move |inputs: &[Tensor]| {
+                    rustpython_vm::vm::thread::with_current_vm(|vm| {
+                        let args = specs.iter().zip(inputs).map(|(spec, t)| from_value(spec.argument(t), vm));
+                        let out = function.call(FuncArgs::from(args.collect::<PyResult<Vec<_>>>().map_err(raised)?), vm).map_err(raised)?;
+                        match to_value(&out, vm) {
+                            Some(Value::List(items)) => Ok(items),
+                            Some(single) => Ok(vec![single]),
+                            None => Err(crate::error::Error::type_error("a traced function returns tensors and numbers")),
+                        }
+                    })
                 })
-            }),
+            }
         };
         Ok((f, specs))
     }
@@ -186,8 +230,11 @@ mod native {
             let inputs = crate::python::native::make_fx::values_of(&inputs.try_to_value::<Vec<PyObjectRef>>(vm)?, vm)?;
             let fake_tensors =
                 crate::python::native::make_fx::fake_inputs(inputs, "__meta_utils_unknown_tensor", true).map_err(|e| raise(e, vm))?;
-            for (spec, fake_tensor) in specs.iter_mut().zip(fake_tensors.iter().filter_map(Value::as_tensor)) {
-                spec.spec = fake_tensor.spec();
+            for (spec, fake) in specs.iter_mut().zip(&fake_tensors) {
+                match fake {
+                    Value::Tensor(t) => spec.spec = t.spec(),
+                    plain => spec.plain = Some(plain.clone()),
+                }
             }
         }
         let partition_fn = option(&args, "partition_fn", vm);
@@ -204,6 +251,9 @@ mod native {
         if let Some(table) = option(&args, "decompositions", vm) {
             let table = table.downcast().map_err(|_| vm.new_type_error("decompositions must be a dict"))?;
             config.script_decompositions = Some(crate::python::native::make_fx::decompose_by(&table, vm)?);
+        }
+        if option(&args, "force_non_lazy_backward_lowering", vm).is_some_and(|o| o.is(&vm.ctx.true_value)) {
+            config.switches.force_non_lazy_backward_lowering = true;
         }
         backends::checked::look_at(&mut config, captured.as_ref());
         // A compiler of the script's own gets PyTorch's graphs as they are.
@@ -225,6 +275,20 @@ mod native {
         }
         let compiled = aot::compile(&f, &specs, &config).map_err(|e| raise(e, vm))?;
         Ok(PyAot(compiled, attributes).into_pyobject(vm))
+    }
+
+    /// The graph that is being compiled, `None` where none is, and how many were before.
+    #[pyfunction]
+    fn _graph_being_compiled() -> (Option<String>, u64) {
+        aot::context::graph_being_compiled()
+    }
+
+    /// Whether there is a tracing context, and what it knows of mutation and aliasing: `None` before that was found out.
+    #[pyfunction]
+    fn _tracing_context(vm: &VirtualMachine) -> PyResult<(bool, PyObjectRef)> {
+        let metadata = aot::context::fw_metadata();
+        let exists = metadata.is_some() || super::COMPILING.with_borrow(Option::is_some);
+        Ok((exists, metadata.map_or_else(|| Ok(vm.ctx.none()), |metadata| super::metadata_of(&metadata, vm))?))
     }
 
     /// `_make_fx(flat_function, names, inputs, class_name, mode, table, pre_dispatch)`: what the function calls, as a graph.
@@ -305,14 +369,16 @@ mod native {
         vm.ctx.new_list(aot::higher_order_names().into_iter().map(|name| vm.ctx.new_str(name).into()).collect()).into()
     }
 
-    /// `_aot_export(flat_function, inputs, "inference" | "joint" | "loss", table)`: the graph, operators taken apart by the table; of
-    /// each input whether it is mutated; of each output what it aliases, whether it requires grad, and its sizes.
+    /// `_aot_export(flat_function, inputs, "inference" | "joint" | "loss", table, reports)`: the graph, operators taken apart by the table;
+    /// of each input whether it is mutated; of each output what it aliases, whether it requires grad, and its sizes; all that is known of
+    /// mutation and aliasing, as text and as a dict. With `reports`, the report shows the graph.
     #[pyfunction]
     fn _aot_export(
         function: PyObjectRef,
         inputs: PyObjectRef,
         kind: PyStrRef,
         table: Option<rustpython_vm::builtins::PyDictRef>,
+        reports: bool,
         vm: &VirtualMachine,
     ) -> PyResult {
         use crate::aot::export::{Exported, export};
@@ -324,6 +390,9 @@ mod native {
         let (f, specs) = traced_function(function, &inputs, vm)?;
         let mut config = backends::config(&backends::Pipeline::plain(Partitioner::Default), false, None);
         config.script_decompositions = table.map(|table| crate::python::native::make_fx::decompose_by(&table, vm)).transpose()?;
+        if !reports {
+            config.observer = None;
+        }
         let (graph, metadata) = export(&f, &specs, &config, kind).map_err(|e| raise(e, vm))?;
         let module = graph_module::script_module(PyGraphModule::new((*graph).clone()), vm)?;
         let flag = |b: bool| PyObjectRef::from(vm.ctx.new_bool(b));
@@ -341,6 +410,7 @@ mod native {
                 vm.ctx.new_list(mutated).into(),
                 vm.ctx.new_list(outputs).into(),
                 vm.ctx.new_str(metadata.text()).into(),
+                super::metadata_of(&metadata, vm)?,
             ])
             .into())
     }

@@ -345,11 +345,18 @@ impl Tell<'_> {
             }
         }
         if let Some(source) = &meta.source {
-            let trace = format!("  File \"{}\", line {}, in {}\n    {}\n", source.file, source.line(), source.function, source.code);
+            let marks = source.marks().map_or_else(String::new, |marks| format!("    {marks}\n"));
+            let trace = format!("  File \"{}\", line {}, in {}\n    {}\n{marks}", source.file, source.line(), source.function, source.code);
             dict.set_item("stack_trace", vm.ctx.new_str(trace).into(), vm)?;
         }
-        if let Some(path) = &meta.module_path {
-            dict.set_item("nn_module_stack", vm.ctx.new_str(&**path).into(), vm)?;
+        if let Some(modules) = meta.modules.as_ref().filter(|modules| !modules.called.is_empty() && !meta.is_gradient_acc) {
+            let stack = vm.ctx.new_dict();
+            for module in &modules.called {
+                let class = module.class.downcast_ref::<PyObjectRef>().cloned().unwrap_or_else(|| vm.ctx.none());
+                let told = vm.ctx.new_tuple(vec![vm.ctx.new_str(&*module.path).into(), class]);
+                stack.set_item(module.id.to_string().as_str(), told.into(), vm)?;
+            }
+            dict.set_item(if meta.is_backward { "fwd_nn_module_stack" } else { "nn_module_stack" }, stack.into(), vm)?;
         }
         if let Some(number) = meta.seq_nr {
             dict.set_item("seq_nr", vm.ctx.new_int(number).into(), vm)?;
@@ -363,6 +370,9 @@ impl Tell<'_> {
         }
         if meta.is_backward {
             dict.set_item("autograd_backward", vm.ctx.true_value.clone().into(), vm)?;
+        }
+        if meta.is_gradient_acc {
+            dict.set_item("is_gradient_acc", vm.ctx.true_value.clone().into(), vm)?;
         }
         if let Some(tag) = meta.recompute {
             dict.set_item("recompute", vm.ctx.new_str(graph::recompute_name(tag)).into(), vm)?;

@@ -114,7 +114,7 @@ pub(super) fn reset() {
     crate::transforms::levels::reset();
     crate::aot::fake_mode::reset();
     crate::aot::functional::reset();
-    crate::aot::compile::forget_compilations();
+    crate::aot::context::forget();
     tensor::subclass::forget();
     tensor::torch_function::reset();
     for key in [Key::Capture, Key::Subclass, Key::Functionalize, Key::Trace] {

@@ -2,7 +2,7 @@
 
 import enum
 
-__all__ = ["Guard", "GuardSource", "detect_fake_mode"]
+__all__ = ["Guard", "GuardSource", "TracingContext", "detect_fake_mode"]
 
 
 class GuardSource(enum.Enum):
@@ -55,6 +55,43 @@ class Guard:
             'guarded_class': {self.guarded_class_weakref}
         }}
         """
+
+
+class TracingContext:
+    """What is known of the function that is being compiled for Dynamo."""
+
+    @staticmethod
+    def try_get():
+        from torch import _native_aot
+
+        exists, _ = _native_aot._tracing_context()
+        return TracingContext() if exists else None
+
+    @staticmethod
+    def get():
+        found = TracingContext.try_get()
+        if found is None:
+            raise RuntimeError("TracingContext.get() must be called within an ongoing trace.")
+        return found
+
+    @property
+    def fw_metadata(self):
+        from torch._functorch._aot_autograd.schemas import current
+
+        return current()
+
+    @property
+    def aot_graph_name(self):
+        from torch._functorch._aot_autograd.logging_utils import get_aot_compilation_context
+
+        return get_aot_compilation_context()[0] or None
+
+    @property
+    def fake_mode(self):
+        return detect_fake_mode()
+
+    def __getattr__(self, name):
+        raise AttributeError(f"TracingContext.{name} is not available in the playground")
 
 
 def detect_fake_mode(inputs=None):

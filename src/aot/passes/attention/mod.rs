@@ -125,6 +125,7 @@ fn trace(function: patterns::Function, candidate: &Candidate, trains: bool, args
     });
     let never: GraphCompiler = Rc::new(|_, _| Err(Error::runtime("a pattern is not compiled")));
     let config = Config {
+        is_captured: false,
         keep_input_mutations: true,
         partition: PartitionConfig::default(),
         script_decompositions: None,

@@ -7,7 +7,23 @@ from torch import _native, _native_aot
 from torch._arguments import unobeyed
 from torch.fx.traceback import kept_annotations
 from torch.utils._pytree import tree_flatten, tree_is_leaf, tree_unflatten
+from torch._functorch._aot_autograd.logging_utils import (
+    get_aot_compilation_context,
+    get_aot_graph_name,
+    get_graph_being_compiled,
+    set_model_name,
+)
+from torch._functorch._aot_autograd.descriptors import PlainAOTInput, describe
+from torch._functorch._aot_autograd.schemas import of_native
 from torch._functorch.partitioners import default_partition, name_of
+
+
+def __getattr__(name):
+    if name not in ("aot_export_joint_with_descriptors", "aot_compile_joint_with_descriptors", "JointWithDescriptors"):
+        raise AttributeError(f"module 'torch._functorch.aot_autograd' has no attribute {name!r}")
+    from torch._functorch._aot_autograd import joint_with_descriptors
+
+    return getattr(joint_with_descriptors, name)
 
 
 def make_boxed_func(f):
@@ -50,6 +66,7 @@ def _compile(flat_fn, inputs, options):
         keep_inference_input_mutations=bool(options.get("keep_inference_input_mutations", False)),
         decompositions=options.get("decompositions") or None,
         dynamic=bool(options.get("dynamic", False)),
+        force_non_lazy_backward_lowering=bool(options.get("force_non_lazy_backward_lowering", False)),
     )
 
 
@@ -79,25 +96,29 @@ def aot_function(
     )
     cached = []
 
+    # Other objects, as modules, are no values of a graph: the function reads them as it would without one.
+    def is_input(value):
+        return value is None or isinstance(value, (_native.TensorBase, bool, int, float, complex, str))
+
     @functools.wraps(fn)
     def returned_function(*args, **kwargs):
         flat, spec = tree_flatten((args, kwargs))
-        tensors = [a for a in flat if isinstance(a, _native.TensorBase)]
+        given = [a for a in flat if is_input(a)]
         if not cached:
             out_spec = []
 
             def flat_fn(*given):
                 given = iter(given)
-                filled = [next(given) if isinstance(a, _native.TensorBase) else a for a in flat]
+                filled = [next(given) if is_input(a) else a for a in flat]
                 args, kwargs = tree_unflatten(filled, spec)
                 with kept_annotations():
                     out, found = tree_flatten(fn(*args, **kwargs))
                 out_spec[:] = [found]
                 return list(out)
 
-            cached[:] = [_compile(flat_fn, tensors, options), out_spec]
+            cached[:] = [_compile(flat_fn, given, options), out_spec]
         compiled, out_spec = cached
-        return tree_unflatten(list(compiled(*tensors)), out_spec[0])
+        return tree_unflatten(list(compiled(*given)), out_spec[0])
 
     return returned_function
 
@@ -248,7 +269,7 @@ def aot_export_module(mod, args, *, decompositions=None, trace_joint, output_los
 
     inputs = [*state.values(), *flat_args]
     kind = "loss" if trace_joint else "inference"
-    module, mutated, outputs, _ = _native_aot._aot_export(with_loss if trace_joint else call, inputs, kind, decompositions or None)
+    module, mutated, outputs, *_ = _native_aot._aot_export(with_loss if trace_joint else call, inputs, kind, decompositions or None, True)
     names, returned = _names(module.graph)
     written = [i for i, is_mutated in enumerate(mutated) if is_mutated]
     told = dict(zip(written, returned))
@@ -293,7 +314,8 @@ def aot_export_joint_simple(func, args, *, trace_joint, num_params_buffers=0, de
         return leaves
 
     wants_grad = trace_joint and any(getattr(t, "requires_grad", False) for t in flat)
-    module, mutated, outputs, metadata = _native_aot._aot_export(call, flat, "joint" if wants_grad else "inference", decompositions or None)
+    kind = "joint" if wants_grad else "inference"
+    module, mutated, outputs, metadata, known = _native_aot._aot_export(call, flat, kind, decompositions or None, True)
     if any(mutated):
         raise RuntimeError(f"aot_export_joint_simple does not support input mutations. {metadata}")
     if any(kind != "non_alias" for kind, _, _ in outputs):
@@ -304,4 +326,5 @@ def aot_export_joint_simple(func, args, *, trace_joint, num_params_buffers=0, de
         raise RuntimeError(f"aot_export_joint_simple requires outputs to be a single list/tuple. out_spec={out['spec']}")
     if not all(child.is_leaf() for child in out["spec"].children()):
         raise RuntimeError(f"aot_export_joint_simple requires individual outputs not to be pytrees. out_spec={out['spec']}")
+    describe(module.graph, [PlainAOTInput(i) for i in range(len(flat))], flat, of_native(known), wants_grad)
     return module

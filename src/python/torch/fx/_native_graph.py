@@ -74,9 +74,6 @@ def python_graph(native, functions=()):
         if "source_fns" in meta:
             key = "fwd_source_fn_stack" if meta.get("autograd_backward") else "source_fn_stack"
             meta[key] = [(name, found[kind](of) if kind in found else of) for name, kind, of in meta.pop("source_fns")]
-        if "nn_module_stack" in meta:
-            path = meta["nn_module_stack"]
-            meta["nn_module_stack"] = {path: (path, torch.nn.Module)}
         if "custom" in meta:
             meta["custom"] = annotation_shown_as(meta["custom"])
         node._written = meta.pop("written", None)

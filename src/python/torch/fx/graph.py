@@ -473,7 +473,7 @@ class _Writer:
     def comment(self, node):
         meta = node.meta
         text = "No stacktrace found for following nodes"
-        found = re.search(r'File "(.*)", line (\d+), in (.*)\n\s*(.*)\s*$', node.stack_trace or "")
+        found = re.search(r'File "(.*)", line (\d+), in (.*)\n *(.*)(?:\n[ ~^]*)?\s*$', node.stack_trace or "")
         if found:
             file, line, function, code = found.groups()
             text = f"File: {file}:{line} in {function}, code: {code.strip()}"
