@@ -1,5 +1,6 @@
 """How a module becomes an `ExportedProgram`: fake tensors for its tensors, a trace of its `forward`, and the graph put in order."""
 
+import inspect
 import operator
 import re
 import warnings
@@ -26,11 +27,14 @@ class Inputs:
 
     def __init__(self, mod, args, kwargs, dynamic_shapes):
         combined = combined_arguments(mod, args, kwargs)
-        self.names = list(combined)
         self.args, self.kwargs = args, {name: kwargs[name] for name in sorted(kwargs, key=_place(combined))}
+        self.names = _argument_names(mod, args, self.kwargs)
         self.leaves, self.in_spec = tree_flatten((self.args, self.kwargs))
         given = with_paths(combined)
-        self.paths = [path for path, _ in given]
+        # What `**kwargs` takes is named as if it were an argument of its own.
+        several = _name_of(mod, inspect.Parameter.VAR_KEYWORD)
+        self.paths = [path[1:] if path[0] == several else path for path, _ in given]
+        sources = [source(path) for path, _ in given]
         if len(given) != len(self.leaves):
             raise NotImplementedError("torch.export takes tuples, lists, named tuples and dicts of tensors in the playground")
         self.shapes = spread(combined, dynamic_shapes)
@@ -47,7 +51,7 @@ class Inputs:
         self._said = {dim.__name__ for dim in said if dim._root is dim}
         self.fakes = [self._fakify(t, None, name) for name, t in self.state.items()]
         self.tensors = [i for i, leaf in enumerate(self.leaves) if isinstance(leaf, torch.Tensor)]
-        self.user_fakes = {i: self._fakify(self.leaves[i], self.shapes[i], source(self.paths[i])) for i in self.tensors}
+        self.user_fakes = {i: self._fakify(self.leaves[i], self.shapes[i], sources[i]) for i in self.tensors}
 
     def _fakify(self, t, shape, place):
         if id(t) not in self._known:
@@ -70,6 +74,20 @@ class Inputs:
         if root.__name__ not in self._roots:
             self._roots[root.__name__] = self.shape_env._symbols.root(root.__name__, value, max(root.min, 2), root.max)
         return self._roots[root.__name__] * dim._factor + dim._summand
+
+
+def _name_of(mod, kind):
+    """The parameter of a module's `forward` that takes several arguments."""
+    return next((name for name, one in inspect.signature(mod.forward).parameters.items() if one.kind is kind), None)
+
+
+def _argument_names(mod, args, kwargs):
+    """What each argument is called: those that `*args` takes are numbered."""
+    several = _name_of(mod, inspect.Parameter.VAR_POSITIONAL)
+    names = []
+    for name, value in inspect.signature(mod.forward).bind_partial(*args).arguments.items():
+        names += [f"{name}_{i}" for i in range(len(value))] if name == several else [name]
+    return names + list(kwargs)
 
 
 def _place(combined):
@@ -152,12 +170,25 @@ def _place_library_calls(native, mod):
     """Says of calls in PyTorch's own modules where those make them."""
     graph, _ = python_graph(native)
     for node in graph.nodes:
-        # The path begins with the class of the module that is exported.
-        path = next(iter(node.meta.get("nn_module_stack") or ()), "").partition(".")[2]
+        path = [path for path, _ in _modules(node)][-1:]
         name = str(node.args[0].target if node.target is operator.getitem else node.target).split(".")[1:2]
-        found = library_line(mod.get_submodule(path), name[0] if name else "")
+        found = library_line(mod.get_submodule(path[0] if path else ""), name[0] if name else "")
         if found is not None:
             native.set_source(node.name, *found)
+
+
+def _modules(node):
+    """The modules that a call was made in, outermost first: their paths below the one that is exported, and their classes."""
+    stack = list((node.meta.get("nn_module_stack") or {}).values())
+    return [(path[len(stack[0][0]) :].removeprefix("."), cls) for path, cls in stack]
+
+
+def _tell_modules(graph):
+    """Says of every call in which modules it was made, as exported programs do."""
+    for node in graph.nodes:
+        if "nn_module_stack" in node.meta:
+            told = {f"L__self__{path}": (path, f"{cls.__module__}.{cls.__qualname__}") for path, cls in _modules(node)}
+            node.meta["nn_module_stack"] = told
 
 
 def last_calls(graph, target, these):
@@ -247,6 +278,7 @@ def ordered(native, inputs, mutated, written=()):
     regions = extract_regions(graph)
     outputs = list(graph.output_node().args[0])
     _check_unknown(graph, inputs)
+    _tell_modules(graph)
     _Names(graph, specs, inputs).rename()
     name_inputs(graph, regions)
     _name_inputs_of_bodies(graph, bodies)
