@@ -29,3 +29,5 @@ dynamic = export(net, (x, 4, r), {"bias": r, "other": [r]}, dynamic_shapes={"x":
 print(dynamic.range_constraints)
 for n in export(nn.Sequential(nn.Linear(3, 2), nn.ReLU()), (x,)).graph.nodes:
     print(n.name, n.meta.get("nn_module_stack"))
+draft = torch.export.draft_export(nn.Sequential(nn.ReLU()), (x,))
+print(type(draft).__name__, draft._report.successful(), draft._report.failures, draft._report)

@@ -6,9 +6,10 @@ import weakref
 import torch
 from torch import _native_fake
 from torch._errors import DataDependentOutputException, DynamicOutputShapeException, FakeTensorDeviceMismatchError
+from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves
 
-__all__ = ["FakeTensor", "FakeTensorMode", "DataDependentOutputException", "DynamicOutputShapeException", "is_fake"]
+__all__ = ["FakeCopyMode", "FakeTensor", "FakeTensorMode", "DataDependentOutputException", "DynamicOutputShapeException", "is_fake"]
 
 _modes = {}
 
@@ -120,6 +121,25 @@ class FakeTensorMode:
             fake._is_param = True
         self._known[id(tensor)] = (weakref.ref(tensor), fake)
         return fake
+
+
+class FakeCopyMode(TorchFunctionMode):
+    """Inside of it `copy.deepcopy` of a module or a tensor copies to fake tensors of a mode."""
+
+    def __init__(self, fake_mode):
+        super().__init__()
+        self.fake_mode = fake_mode
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        if func is torch.Tensor.clone:
+            return func(self.fake_mode.from_tensor(args[0], static_shapes=True), **(kwargs or {}))
+        if func is torch.Tensor.__deepcopy__:
+            tensor, memo = args
+            if id(tensor) not in memo:
+                memo[id(tensor)] = self.fake_mode.from_tensor(tensor, static_shapes=True)
+            return memo[id(tensor)]
+        with torch._C.DisableTorchFunctionSubclass():
+            return func(*args, **(kwargs or {}))
 
 
 def is_fake(x):

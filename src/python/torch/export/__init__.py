@@ -98,4 +98,46 @@ def _absent(name, why):
 save = _absent("save", "it has no files")
 load = _absent("load", "it has no files")
 unflatten = _absent("unflatten", "an exported program is one graph there")
-draft_export = _absent("draft_export", "export() says what is wrong first")
+
+
+class DraftExportReport:
+    """What stood in the way of an export; in the playground only what nothing stands in the way of is exported as a draft."""
+
+    def __init__(self):
+        self.failures, self.str_to_filename, self.expressions_created, self.op_profiles = [], {}, {}, {}
+
+    def successful(self):
+        return True
+
+    def __repr__(self):
+        return f"DraftExportReport({self.failures})"
+
+    def __str__(self):
+        bar = "#" * 94
+        return (
+            f"\x1b[32m\n{bar}\nCongratulations: No issues are found during export, and it was able to soundly produce a graph.\n"
+            f"You can now change back to torch.export.export()\n{bar}\n\x1b[0m"
+        )
+
+
+def draft_export(
+    mod, args, kwargs=None, *, dynamic_shapes=None, strict=False, preserve_module_call_signature=(), pre_dispatch=True,
+    prefer_deferred_runtime_asserts_over_guards=False,
+):  # fmt: skip
+    """`export`, with a report. What depends on values is not decided by the examples' here, but refused."""
+    from torch._arguments import unobeyed
+    from torch._dynamo.exc import UserError
+    from torch._errors import GuardOnDataDependentSymNode
+
+    unobeyed("torch.export.draft_export", pre_dispatch=(pre_dispatch, True))
+    try:
+        program = export(
+            mod, args, kwargs, dynamic_shapes=dynamic_shapes, strict=strict, preserve_module_call_signature=preserve_module_call_signature,
+            prefer_deferred_runtime_asserts_over_guards=prefer_deferred_runtime_asserts_over_guards,
+        )  # fmt: skip
+    except (UserError, GuardOnDataDependentSymNode) as error:
+        raise NotImplementedError(f"torch.export.draft_export is not available in the playground for what export refuses: {error}") from error
+    if any(str(symbol).startswith("u") for symbol in program.range_constraints):
+        raise NotImplementedError("torch.export.draft_export is not available in the playground for sizes that depend on values")
+    program._report = DraftExportReport()
+    return program
