@@ -71,7 +71,7 @@ makes no sense, 3 where a file can't be read.
 /// Backends that a plain `torch.compile` can stand for.
 const BACKENDS: &[&str] = &["aot_eager", "aot_eager_default_partitioner", "eager", "inductor"];
 /// Stages of a compilation, by the names that `--graph` takes.
-const STAGES: &[&str] = &["captured", "functionalized", "joint", "forward", "backward", "inference"];
+const STAGES: &[&str] = &["captured", "functionalized", "joint", "forward", "backward", "inference", "frozen"];
 /// The memory budget whose peak is said beside the run's.
 const COMPARED_BUDGET: f64 = 0.5;
 /// Exit status for a command line that makes no sense, as Python has it.

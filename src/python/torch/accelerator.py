@@ -1,56 +1,41 @@
-"""`torch.accelerator`: PyTorch is built for one kind, and there is none of them."""
+"""`torch.accelerator`: PyTorch is built for CUDA devices, and there is none of them but for one that a run pretends."""
 
 import collections
 
-from torch.cuda import _missing as _no_driver
-
-
-def is_available():
-    """False."""
-    return False
-
-
-def device_count():
-    """0."""
-    return 0
+# Names of this module that are those of `torch.cuda`.
+from torch.cuda import (
+    _check,
+    _memory,
+    _refused,
+    current_device as current_device_index,
+    current_stream,
+    device_count,
+    empty_cache,
+    is_available,
+    max_memory_allocated,
+    max_memory_reserved,
+    memory_allocated,
+    memory_reserved,
+    reset_peak_memory_stats,
+    set_device as set_device_index,
+    synchronize,
+)
 
 
 def current_accelerator(check_available=False):
     """The kind that PyTorch is built for; None where one has to be there."""
     import torch
 
-    return None if check_available else torch.device("cuda")
+    return None if check_available and not is_available() else torch.device("cuda")
 
 
-def current_device_index():
-    """There is none: an error."""
-    _no_driver()
-
-
-current_device_idx = current_device_index
-
-
-def set_device_index(device, /):
-    """There is none: an error."""
-    _no_driver()
-
-
-set_device_idx = set_device_index
-
-
-def current_stream(device=None, /):
-    """There is none: an error."""
-    _no_driver()
-
-
-def synchronize(device=None, /):
-    """There is none: an error."""
-    _no_driver()
+current_device_idx, set_device_idx = current_device_index, set_device_index
+reset_accumulated_memory_stats, _counted = _memory("reset_accumulated_memory_stats"), _refused("memory_stats")
 
 
 def get_memory_info(device=None, /):
     """There is none: an error."""
-    _no_driver()
+    _counted()
 
 
 class device_index:
@@ -61,44 +46,14 @@ class device_index:
 
     def __enter__(self):
         if self.idx is not None:
-            _no_driver()
+            _check(self.idx)
 
     def __exit__(self, *exc_info):
         pass
 
 
-def empty_cache():
-    """Nothing to free."""
-
-
 def memory_stats(device=None, /):
     """Nothing is counted."""
+    if is_available():
+        _counted()
     return collections.OrderedDict()
-
-
-def memory_allocated(device=None, /):
-    """0."""
-    return 0
-
-
-def max_memory_allocated(device=None, /):
-    """0."""
-    return 0
-
-
-def memory_reserved(device=None, /):
-    """0."""
-    return 0
-
-
-def max_memory_reserved(device=None, /):
-    """0."""
-    return 0
-
-
-def reset_peak_memory_stats(device=None, /):
-    """Nothing to reset."""
-
-
-def reset_accumulated_memory_stats(device=None, /):
-    """Nothing to reset."""
