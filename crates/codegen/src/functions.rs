@@ -1,7 +1,8 @@
 //! Functions of single precision, once for every machine: a formula is written in terms of [`Lanes`], which one machine computes and
 //! another writes as code. Products and sums are rounded one by one, nothing is fused, so that all machines give the same bits.
 //!
-//! Polynomials are those of Cephes for single precision (expf.c, logf.c, tanhf.c, ndtrf.c): results are within two units in the last place, of erf within three.
+//! Polynomials are those of Cephes for single precision (expf.c, logf.c, tanhf.c, ndtrf.c): results are within two units
+//! in the last place, of erf within three.
 
 use std::f32::consts::LOG2_E;
 
@@ -77,6 +78,7 @@ fn polynomial<L: Lanes>(l: &mut L, x: L::F, factors: &[f32]) -> L::F {
     sum
 }
 
+// Source: Cephes, expf.c.
 const EXP: [f32; 6] = [1.987_569_1e-4, 1.398_199_9e-3, 8.333_452e-3, 4.166_579_6e-2, 0.166_666_65, 0.5];
 
 /// With this sum a float is rounded to a whole number, halves to even, which then stands in its last bits.
@@ -157,6 +159,7 @@ pub fn expm1<L: Lanes>(l: &mut L, x: L::F) -> L::F {
     l.select(is_zero, x, y)
 }
 
+// Source: Cephes, logf.c.
 const LOG: [f32; 9] =
     [7.037_683_6e-2, -0.115_146_1, 0.116_769_98, -0.124_201_41, 0.142_493_23, -0.166_680_58, 0.200_007_15, -0.249_999_94, 0.333_333_3];
 
@@ -230,6 +233,7 @@ pub fn log1p<L: Lanes>(l: &mut L, x: L::F) -> L::F {
 pub fn tanh<L: Lanes>(l: &mut L, x: L::F) -> L::F {
     let size = l.abs(x);
     let z = l.mul(x, x);
+    // Source: Cephes, tanhf.c.
     let p = polynomial(l, z, &[-5.704_988_7e-3, 2.063_909e-2, -5.373_971_6e-2, 0.133_314_42, -0.333_332_84]);
     let p = l.mul(p, z);
     let p = l.mul(p, x);
@@ -262,6 +266,7 @@ pub fn erf<L: Lanes>(l: &mut L, x: L::F) -> L::F {
     let size = l.abs(x);
     let (one, two) = (l.number(1.0), l.number(2.0));
     let s = l.mul(x, x);
+    // Source: Cephes, ndtrf.c.
     let near = polynomial(
         l,
         s,
@@ -270,11 +275,13 @@ pub fn erf<L: Lanes>(l: &mut L, x: L::F) -> L::F {
     let near = l.mul(near, x);
     let q = l.div(one, size);
     let y = l.mul(q, q);
+    // Source: Cephes, ndtrf.c.
     let middle = polynomial(
         l,
         y,
         &[2.326_82e-2, -0.138_703_94, 0.368_742_47, -0.582_473_3, 0.621_000_47, -0.494_451_53, 0.340_488, -0.274_112_7, 0.563_825_96],
     );
+    // Source: Cephes, ndtrf.c.
     let outer =
         polynomial(l, y, &[-10.477_664, 12.977_2, -7.495_518_7, 2.921_019, -1.015_265_3, 0.421_846_34, -0.282_076_74, 0.564_189_55]);
     let is_middle = l.lt(size, two);
