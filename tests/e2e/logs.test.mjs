@@ -101,7 +101,7 @@ describe("what PyTorch wrote", () => {
     await page.getByRole("combobox", { name: /^Partition/ }).selectOption("default");
     await shows(page.locator("[data-pane=partition] .summary"), "default_partition");
     await pane(page, "Run");
-    await page.getByLabel("Device").selectOption("cpu");
+    await page.getByLabel("Device", { exact: true }).selectOption("cpu");
     await page.getByRole("button", { name: "Draw random inputs" }).click();
     await page.getByRole("button", { name: "Run forward and backward" }).click();
     await shows(page.locator("[data-pane=run] .summary"), "Same as the CPU");
