@@ -1,12 +1,13 @@
 """Prints the sets of operators that PyTorch's partitioners go by, a name and its packets a line.
 
 The sets of `torch._functorch.partitioners.get_default_op_list()`, the random operators that
-`torch._functorch.compile_utils.fx_graph_cse` leaves alone, and, of every functional packet of `aten` and `prims`, whether an
+`torch._functorch.compile_utils.fx_graph_cse` leaves alone, and, of every functional packet of `aten`, `prims` and `rngprims`, whether an
 overload is tagged `nondeterministic_seeded` or returns what shares its argument's memory.
 """
 
 import torch
 import torch._inductor.inductor_prims
+import torch._prims.rng_prims
 from torch._functorch import compile_utils
 from torch._functorch.partitioners import get_default_op_list
 
@@ -14,7 +15,7 @@ LISTS = ("recomputable_ops", "fusible_ops", "view_ops", "random_ops", "compute_i
 
 
 def packets():
-    for namespace in ("aten", "prims"):
+    for namespace in ("aten", "prims", "rngprims"):
         names = {n.split("::")[1].split(".")[0] for n in torch._C._dispatch_get_all_op_names() if n.startswith(namespace + "::")}
         for name in sorted(names):
             packet = getattr(getattr(torch.ops, namespace), name, None)
