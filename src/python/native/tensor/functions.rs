@@ -427,6 +427,12 @@ mod module {
         Ok(())
     }
 
+    /// A number that no other tensor has or will have; objects that stand for one tensor share it.
+    #[pyfunction]
+    fn _tensor_id(tensor: PyObjectRef, vm: &VirtualMachine) -> PyResult<u64> {
+        to_tensor(&tensor).map(|t| t.id()).ok_or_else(|| vm.new_type_error("expected a Tensor"))
+    }
+
     /// Counts a write that was made behind autograd's back.
     #[pyfunction]
     fn _increment_version(tensor: PyObjectRef) {

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import torch
 from torch.fx.node import Node, map_arg, qualified_name, type_repr
+from torch.utils._dtype_abbrs import dtype_abbrs
 
 _SYMBOLS = {
     "eq": "==", "ne": "!=", "lt": "<", "gt": ">", "le": "<=", "ge": ">=",
@@ -24,12 +25,6 @@ magic_methods = {
     "getitem": "{}[{}]",
 }
 inplace_methods = {**{name: f"{{}} {symbol} {{}}" for name, symbol in _IN_PLACE.items()}, "setitem": "{}[{}] = {}"}
-
-_ABBREVIATIONS = {
-    "bfloat16": "bf16", "float64": "f64", "float32": "f32", "float16": "f16", "complex32": "c32", "complex64": "c64",
-    "complex128": "c128", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "bool": "b8", "uint8": "u8",
-    "uint16": "u16", "uint32": "u32", "uint64": "u64",
-}  # fmt: skip
 
 
 class _Names:
@@ -442,7 +437,7 @@ class _Writer:
                 return f': "Sym({value})"'
             return "" if node.type is None else f" : {type_repr(node.type)}"
         listed = lambda sizes: f"[{', '.join(map(str, sizes))}]"
-        text = _ABBREVIATIONS[str(value.dtype).split(".")[-1]] + listed(shape)
+        text = dtype_abbrs[value.dtype] + listed(shape)
         text += listed(stride or value.stride()) if self.strides and isinstance(value, torch.Tensor) else ""
         text += str(value.device) if self.devices and isinstance(value, torch.Tensor) else ""
         return f': "{text}"'

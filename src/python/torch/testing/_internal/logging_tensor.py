@@ -4,19 +4,14 @@ collects the lines."""
 import contextlib
 import logging
 import sys
-import weakref
 
 import torch
+from torch import _native
+from torch.utils._dtype_abbrs import dtype_abbrs
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
 logger = logging.getLogger("LoggingTensor")
-
-_DTYPES = {
-    "bfloat16": "bf16", "float64": "f64", "float32": "f32", "float16": "f16", "complex32": "c32", "complex64": "c64",
-    "complex128": "c128", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "bool": "b8", "uint8": "u8",
-    "uint16": "u16", "uint32": "u32", "uint64": "u64",
-}  # fmt: skip
 
 
 def _log(func, args, kwargs, result):
@@ -92,20 +87,16 @@ class LoggingTensorHandler(logging.Handler):
         super().__init__()
         self.log_list, self.with_type, self.tracebacks_list = log_list, with_type, tracebacks_list
         self.numbered = torch.Tensor if use_shortid_for_all_tensors else LoggingTensor
-        self.numbers, self.next_id = {}, 0
+        self.numbers = {}
 
     def _number(self, tensor):
-        # Nothing keeps the tensor: another one may get its id later.
-        key, numbers = id(tensor), self.numbers
-        if key not in numbers:
-            numbers[key] = self.next_id, weakref.ref(tensor, lambda _: numbers.pop(key, None))
-            self.next_id += 1
-        return numbers[key][0]
+        # The tensor is not kept, and the object that stands for it here may not be the one that does in another call.
+        return self.numbers.setdefault(_native._tensor_id(tensor), len(self.numbers))
 
     def _shown(self, value, with_type=False):
         if not isinstance(value, self.numbered):
             return repr(value)
-        of = f": {_DTYPES[str(value.dtype)[6:]]}[{', '.join(map(str, value.shape))}]" if with_type and self.with_type else ""
+        of = f": {dtype_abbrs[value.dtype]}[{', '.join(map(str, value.shape))}]" if with_type and self.with_type else ""
         return f"${self._number(value)}{of}"
 
     def emit(self, record):
