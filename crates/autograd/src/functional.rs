@@ -178,14 +178,8 @@ impl OpBody {
         match (place_of(self.entry, &self.specs, &result_specs, field), field.kind) {
             (Place::Argument(_) | Place::Result(_), FieldKind::Tensor | FieldKind::Tensors) if is_lost => Err(freed()),
             (Place::Argument(at), FieldKind::Tensor | FieldKind::Tensors) => {
-                match self.saved.borrow().iter().flatten().find(|(i, _)| *i == at) {
-                    Some((_, Saved::One(saved))) => saved.unpack(node).map(Value::Tensor),
-                    Some((_, Saved::Many(list))) => {
-                        let each = list.iter().map(|v| v.as_ref().map(|v| v.unpack(node)).transpose());
-                        each.map(|t| Ok(t?.map_or(Value::None, Value::Tensor))).collect::<Result<_>>().map(Value::List)
-                    }
-                    None => Ok(Value::None),
-                }
+                let saved = self.saved.borrow();
+                saved.iter().flatten().find(|(i, _)| *i == at).map_or(Ok(Value::None), |(_, saved)| saved.unpack(node))
             }
             (Place::Result(at), FieldKind::Tensor) => match self.results.borrow().iter().flatten().find(|(i, _)| *i == at) {
                 Some((_, saved)) => saved.unpack(node).map(Value::Tensor),

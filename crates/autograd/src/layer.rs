@@ -430,6 +430,19 @@ pub(super) enum Saved {
     Many(Vec<Option<SavedVariable>>),
 }
 
+impl Saved {
+    /// The argument again, for the backward of a node.
+    pub(super) fn unpack(&self, node: &Rc<Node>) -> Result<Value> {
+        match self {
+            Saved::One(v) => v.unpack(node).map(Value::Tensor),
+            Saved::Many(list) => {
+                let each = list.iter().map(|v| v.as_ref().map(|v| v.unpack(node)).transpose());
+                each.map(|t| Ok(t?.map_or(Value::None, Value::Tensor))).collect::<Result<_>>().map(Value::List)
+            }
+        }
+    }
+}
+
 /// What an argument is to the tape.
 #[derive(Clone)]
 pub(super) enum Shape {
@@ -526,14 +539,7 @@ impl Body for OpBody {
                 return Err(freed());
             }
             for (i, value) in saved.iter().flatten() {
-                args[*i] = match value {
-                    Saved::One(v) => Value::Tensor(v.unpack(node)?),
-                    Saved::Many(list) => Value::List(
-                        list.iter()
-                            .map(|v| Ok(v.as_ref().map(|v| v.unpack(node)).transpose()?.map_or(Value::None, Value::Tensor)))
-                            .collect::<Result<_>>()?,
-                    ),
-                };
+                args[*i] = value.unpack(node)?;
             }
             for (i, value) in kept.iter().flatten() {
                 results[*i] = Some(value.unpack(node)?);

@@ -196,7 +196,7 @@ impl SavedVariable {
                 if dispatch::levels::stands_for(t, &fresh) {
                     return Ok(fresh);
                 }
-                meta::with(&fresh, |m| m.grad_fn = Some((node.clone(), *index)));
+                History::Own(*index).give(&fresh, Some(node));
                 Ok(fresh)
             }
             (Kept::Packed(hooks, packed, history), _) => {

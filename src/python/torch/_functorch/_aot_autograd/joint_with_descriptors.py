@@ -39,6 +39,8 @@ def aot_export_joint_with_descriptors(
         keep_inference_input_mutations=(keep_inference_input_mutations, False),
         ignore_shape_env=(ignore_shape_env, False),
         disable_functionalization=(disable_functionalization, False),
+        _record_nn_module_stack=(_record_nn_module_stack, False),
+        _disable_torch_fn_metadata_mode=(_disable_torch_fn_metadata_mode, False),
     )
     from torch.func import functional_call
 
