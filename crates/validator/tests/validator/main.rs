@@ -1,0 +1,3 @@
+//! The decision procedure: formulas beside what is said of them.
+
+mod by_hand;
