@@ -11,10 +11,17 @@ function bytes(name: string): number {
   return statSync(here(`./pkg/${name}/${name}_bg.wasm`), { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** Every page's head begins with `src/head.html`. */
+/** Every page's head begins with `src/head.html`, and holds `src/theme.js`, which its policy names by its hash. */
 function head(): Plugin {
   const shared = readFileSync(here("./src/head.html"), "utf8").trim().replaceAll("\n", "\n    ");
-  return { name: "head", transformIndexHtml: { order: "pre", handler: (html) => html.replace("<!-- head -->", () => shared) } };
+  const theme = readFileSync(here("./src/theme.js"), "utf8");
+  const hash = createHash("sha256").update(theme).digest("base64");
+  const handler = (html: string): string =>
+    html
+      .replace("<!-- head -->", () => shared)
+      .replace("<!-- theme.js -->", () => `<script>${theme}</script>`)
+      .replace("{theme.js}", `'sha256-${hash}'`);
+  return { name: "head", transformIndexHtml: { order: "pre", handler } };
 }
 
 /** Tells the service worker which files there are, and a version that changes with any of them. */

@@ -14,6 +14,7 @@ async function findings(page, name) {
   if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axe);
   for (const colorScheme of ["light", "dark"]) {
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    await page.locator(`[data-theme=${colorScheme}]`).waitFor();
     const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
     for (const { id, nodes } of violations) {
       for (const { target, failureSummary } of nodes) found.push(`${name}, ${colorScheme}: ${id} at ${target}: ${failureSummary}`);

@@ -75,6 +75,8 @@ describe("the layout", () => {
 
   it("becomes tabs on a phone, with every view", async () => {
     const page = await pages.open("", { viewport: { width: 390, height: 780 }, hasTouch: true });
+    // Long lines are wrapped.
+    await page.locator("[data-pane=script] .cm-lineWrapping").waitFor();
     await write(page, 'print("small")');
     for (const [name, pane] of [["Output", "output"], ["Graphs", "graphs"], ["Saved", "saved"], ["Run", "run"], ["Timeline", "timeline"], ["Plot", "plot"], ["Script", "script"]]) {
       await page.getByRole("tablist", { name: "Views" }).getByRole("tab", { name }).click();

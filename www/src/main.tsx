@@ -18,6 +18,7 @@ import { prepareReader } from "./state/logs";
 import { followOtherTabs, keep, untouched } from "./state/script";
 import { select } from "./state/selection";
 import { engine, startEngine } from "./state/session";
+import { followTheme } from "./state/theme";
 import { Dialogs } from "./ui/dialogs";
 import { DropHint } from "./ui/drop";
 import { FrameHeader } from "./ui/frame";
@@ -50,6 +51,7 @@ effect(() => {
   if (notice.peek()?.ofLink && !notice.peek()?.restore) notice.value = undefined;
 });
 window.addEventListener("pagehide", keep);
+followTheme();
 followOtherTabs();
 window.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && !event.defaultPrevented) select(undefined);

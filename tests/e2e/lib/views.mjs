@@ -43,6 +43,15 @@ export const VIEWS = [
   },
   { name: "output", go: (page) => pane(page, "Output") },
   {
+    name: "find",
+    async go(page) {
+      await graphs(page, "Text", "Backward");
+      await page.getByRole("region", { name: /^(Graphs|Views)$/ }).getByRole("button", { name: "Find" }).first().click();
+      await page.getByRole("textbox", { name: "Find" }).fill("aten.mm");
+      await page.keyboard.press("Enter");
+    },
+  },
+  {
     name: "saved",
     async go(page) {
       await graphs(page, "Text", "Backward");

@@ -2,18 +2,17 @@
 import { defaultKeymap } from "@codemirror/commands";
 import { pythonLanguage } from "@codemirror/lang-python";
 import { foldGutter, foldKeymap } from "@codemirror/language";
-import { search, searchKeymap } from "@codemirror/search";
-import { Compartment, EditorState, type Extension, type Range, RangeSet } from "@codemirror/state";
+import { EditorState, type Extension, type Range, RangeSet } from "@codemirror/state";
 import { Decoration, drawSelection, EditorView, keymap } from "@codemirror/view";
 import type { GraphView, NodeView } from "../generated/report";
 import type { About } from "../report/about";
+import { find } from "./find";
 import { bySource } from "./folds";
 import { hovers } from "./hover";
 import { linked } from "./marks";
 import { nameMarks } from "./names";
 import { codeLook } from "./theme";
-
-const wrapping = new Compartment();
+import { wrapping } from "./wrapping";
 
 /** Whether a node is a line of its own: of a function or, in a captured graph, a method. */
 export const isCall = (node: NodeView): boolean => node.op === "call_function" || node.op === "call_method";
@@ -30,8 +29,8 @@ function state(text: string, label: string, onLine: (line: number) => void, more
       EditorState.readOnly.of(true),
       drawSelection(),
       foldGutter(),
-      search({ top: true }),
-      keymap.of([...defaultKeymap, ...searchKeymap, ...foldKeymap]),
+      find,
+      keymap.of([...defaultKeymap, ...foldKeymap]),
       pythonLanguage,
       codeLook,
       linked.field,
@@ -74,8 +73,4 @@ function lineStarts(text: string): number[] {
   const starts = [0];
   for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
   return starts;
-}
-
-export function setWrapping(view: EditorView, on: boolean): void {
-  view.dispatch({ effects: wrapping.reconfigure(on ? EditorView.lineWrapping : []) });
 }

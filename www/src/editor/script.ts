@@ -2,12 +2,14 @@
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { pythonLanguage } from "@codemirror/lang-python";
 import { bracketMatching, indentOnInput, indentUnit } from "@codemirror/language";
-import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
+import { highlightSelectionMatches } from "@codemirror/search";
 import { Annotation, Compartment, EditorState, Prec } from "@codemirror/state";
 import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, highlightSpecialChars, keymap, lineNumbers } from "@codemirror/view";
 import { breakMarks } from "./breaks";
+import { find } from "./find";
 import { linked, raised } from "./marks";
 import { codeLook } from "./theme";
+import { wrapping } from "./wrapping";
 
 export interface ScriptEvents {
   /** Whether the text may only be read. */
@@ -70,11 +72,12 @@ export function createScriptEditor(events: ScriptEvents): EditorView {
         bracketMatching(),
         highlightActiveLine(),
         highlightSelectionMatches(),
-        search({ top: true }),
+        find,
         Prec.high(keymap.of([{ key: "Mod-Enter", run }, { key: "Shift-Enter", run }])),
-        keymap.of([...defaultKeymap, ...searchKeymap, ...historyKeymap, indentWithTab]),
+        keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]),
         pythonLanguage,
         codeLook,
+        wrapping.of([]),
         linked.field,
         raised.field,
         EditorState.readOnly.of(events.readOnly),

@@ -4,14 +4,26 @@ import { signal } from "@preact/signals";
 /** What was last done, for those who cannot see it happen. */
 export const delivered = signal("");
 
-/** Copies a text, or says that the browser does not allow it. */
-export async function copy(text: string, what: string): Promise<boolean> {
+/** Copies a text, or says why not: it cannot be made, or the browser does not allow it. */
+export async function copy(text: string | Promise<string>, what: string): Promise<boolean> {
+  return deliver(what, async () => navigator.clipboard.writeText(await text));
+}
+
+/** Copies a picture in PNG. Browsers take what is still being made: a click allows no copy long after it. */
+export async function copyPicture(made: Promise<Blob>, what: string): Promise<boolean> {
+  return deliver(what, async () => {
+    await navigator.clipboard.write([new ClipboardItem({ "image/png": made })]);
+  });
+}
+
+async function deliver(what: string, act: () => Promise<void>): Promise<boolean> {
   try {
-    await navigator.clipboard.writeText(text);
+    await act();
     delivered.value = `${what} is on your clipboard.`;
     return true;
-  } catch {
-    delivered.value = "This browser does not let the page use the clipboard.";
+  } catch (error) {
+    const refused = error instanceof DOMException || error instanceof TypeError;
+    delivered.value = refused ? "This browser does not let the page use the clipboard." : `${what} cannot be copied: ${error instanceof Error ? error.message : String(error)}.`;
     return false;
   }
 }

@@ -15,7 +15,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["Ctrl Enter", "run the script (it also runs by itself when you pause)"],
   ["F6 / Shift F6", "go to the next pane, or the one before"],
   ["← → Home End", "walk the tabs; move a separator that has the focus"],
-  ["Ctrl F", "search in the script, or in a graph"],
+  ["Ctrl F", "search in the script, the output or a graph"],
   ["Arrow keys, Enter", "in the picture: follow edges, open or close a module"],
   ["+ / - / F", "in the picture: larger, smaller, all of it; / searches"],
   ["Escape, then Tab", "leave the editor by the Tab key"],

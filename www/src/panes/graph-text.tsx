@@ -4,9 +4,11 @@ import type { EditorView } from "@codemirror/view";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { foldAllSources, sourceLine, unfoldAt } from "../editor/folds";
-import { createGraphViewer, isCall, setWrapping, showGraph } from "../editor/graph";
+import { openFind } from "../editor/find";
+import { createGraphViewer, isCall, showGraph } from "../editor/graph";
 import { reveal, showLinked } from "../editor/marks";
 import { setNames } from "../editor/names";
+import { setWrapping } from "../editor/wrapping";
 import type { GraphView } from "../generated/report";
 import { about } from "../report/about";
 import { belongs, correspond } from "../report/correspond";
@@ -16,6 +18,13 @@ import { graphsRun, shown } from "../state/session";
 import { selectedStage, selectedUnit, sourceNames } from "../state/unit";
 import { foldGraphs, wrapGraphs } from "../state/view";
 
+let shownViewer: EditorView | undefined;
+
+/** Opens the search in the text that is shown. */
+export function findInGraph(): void {
+  if (shownViewer) openFind(shownViewer);
+}
+
 /** One viewer, told what to show. */
 export function GraphText(): JSX.Element {
   const host = useRef<HTMLDivElement>(null);
@@ -24,6 +33,7 @@ export function GraphText(): JSX.Element {
   useEffect(() => {
     const view = createGraphViewer("Graph", () => {});
     viewer.current = view;
+    shownViewer = view;
     host.current?.append(view.dom);
     let text: string | undefined;
     let place: string | undefined;
@@ -69,6 +79,7 @@ export function GraphText(): JSX.Element {
     });
     return () => {
       stop();
+      if (shownViewer === view) shownViewer = undefined;
       view.destroy();
     };
   }, []);

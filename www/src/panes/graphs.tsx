@@ -1,21 +1,30 @@
 // The graphs of a compilation, stage by stage, in three views: the text that PyTorch prints, a picture, a table.
+import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { Tabs } from "../layout/tabs";
 import { keptOf } from "../report/counts";
 import { formatBytes, plural } from "../report/format";
 import { isTraced, STAGE_HELP, STAGE_TITLES, type Stage, type Unit } from "../report/stages";
+import { notice } from "../state/address";
 import { unreadable } from "../state/logs";
 import { engine, graphsAreOld, graphsRun, shown } from "../state/session";
 import { allUnits, selectedStage, selectedUnit, stagesOfUnit, wantedStage, wantedUnit } from "../state/unit";
-import { GRAPH_VIEWS, graphView, type GraphViewKind, foldGraphs, wrapGraphs } from "../state/view";
+import { GRAPH_VIEWS, graphView, type GraphViewKind, foldGraphs, wantedWrap, wrapGraphs } from "../state/view";
 import { lazy } from "../ui/lazy";
-import { GraphText } from "./graph-text";
+import { copyGraph } from "../exports/copy-graph";
+import { delivered } from "../exports/deliver";
+import { findInGraph, GraphText } from "./graph-text";
 
 const VIEW_TITLES: Record<GraphViewKind, string> = { text: "Text", picture: "Picture", table: "Table" };
 const VIEW_HELP: Record<GraphViewKind, string> = {
   text: "As PyTorch prints it",
   picture: "Nodes and edges, by module; forward and backward face to face",
   table: "A row per node, as print_tabular",
+};
+const COPY_HELP: Record<GraphViewKind, string> = {
+  text: "Copies the graph's text",
+  picture: "Copies the picture, as PNG",
+  table: "Copies the table, as graph.print_tabular() prints it",
 };
 const Picture = lazy(() => import("../picture/picture").then((module) => module.default));
 const Table = lazy(() => import("./graph-table").then((module) => module.default));
@@ -60,9 +69,17 @@ export function GraphsPane(): JSX.Element {
         {graphView.value === "text" && <TextOptions />}
       </div>
       {graphsAreOld.value && <p class="stale">The script failed before it compiled anything; these graphs are from the run before.</p>}
-      <p class="caption">
-        {STAGE_HELP[stage]} <Legend unit={unit} stage={stage} />
-      </p>
+      <div class="graph-line">
+        <p class="caption">
+          {STAGE_HELP[stage]} <Legend unit={unit} stage={stage} />
+        </p>
+        {graphView.value === "text" && (
+          <button type="button" class="button small" title="Search in this text (Ctrl+F in it)" onClick={findInGraph}>
+            Find
+          </button>
+        )}
+        <CopyGraph unit={unit} stage={stage} />
+      </div>
       <div class="graph-view" id="stage-panel" role="tabpanel" aria-labelledby={`stage-tab-${stage}`}>
         <div class="graph-view" id="view-panel" role="tabpanel" aria-labelledby={`view-tab-${graphView.value}`}>
           {graphView.value === "text" ? <GraphText /> : graphView.value === "picture" ? <Picture /> : <Table />}
@@ -88,10 +105,25 @@ function TextOptions(): JSX.Element {
         Fold
       </label>
       <label class="check">
-        <input type="checkbox" checked={wrapGraphs.value} onChange={(event) => (wrapGraphs.value = event.currentTarget.checked)} />
+        <input type="checkbox" checked={wrapGraphs.value} onChange={(event) => (wantedWrap.value = event.currentTarget.checked)} />
         Wrap
       </label>
     </>
+  );
+}
+
+/** Copies the graph as it is looked at. */
+function CopyGraph({ unit, stage }: { unit: Unit; stage: Stage }): JSX.Element {
+  const said = useSignal("");
+  const of = `${unit.key} ${stage} ${graphView.value}`;
+  const copy = async (): Promise<void> => {
+    said.value = (await copyGraph(unit, stage, graphView.value)) ? of : "";
+    if (!said.value) notice.value = { tone: "error", lines: [delivered.value] };
+  };
+  return (
+    <button type="button" class="button small" title={COPY_HELP[graphView.value]} onClick={() => void copy()}>
+      {said.value === of ? "Copied" : "Copy"}
+    </button>
   );
 }
 

@@ -7,7 +7,10 @@ import { plural } from "../report/format";
 import { options } from "../state/options";
 import { setOption } from "../state/script";
 import { select } from "../state/selection";
-import { graphsRun, MOST_PRINTED, shown } from "../state/session";
+import { type Piece, type Style, styled } from "../report/terminal";
+import { graphsRun, MOST_PRINTED, type Printed, shown } from "../state/session";
+import { Pieces, PrintedText } from "../ui/printed-text";
+import { FindBar, finding } from "./output-find";
 import { LogPane } from "./log";
 
 /** Graph breaks that are listed at most. */
@@ -32,46 +35,66 @@ function Output(): JSX.Element {
   const { report, printed, outcome } = run;
   const silent = printed.length === 0 && !report.exception && outcome.kind === "finished";
   return (
-    <div
-      ref={box}
-      class="output"
-      role="log"
-      aria-label="Output of the script"
-      tabIndex={0}
-      onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
-        atEnd.current = scrollTop + clientHeight >= scrollHeight - 8;
-      }}
-    >
-      {report.stdout.length + report.stderr.length > MOST_PRINTED && <p class="note">This is the end of a longer output.</p>}
-      {printed.map(({ stream, text }, index) => (
-        <pre key={index} class={stream}>
-          {text}
-        </pre>
-      ))}
-      {silent && <p class="empty">The script printed nothing.</p>}
-      {report.exception && <Traceback traceback={report.exception.traceback} line={report.exception.span?.line} />}
-      {report.exception?.message.includes("no NVIDIA driver") && !options.value.cuda && <PretendOffer />}
-      {report.pretends_cuda && <p class="note">The device cuda:0 is pretended: its tensors were computed on the CPU.</p>}
-      {report.breaks.slice(0, MOST_BREAKS).map(({ reason, span }, index) => (
-        <p key={index} class="note">
-          Graph break{span && <LineLink line={span.line} />}: {reason}
-        </p>
-      ))}
-      {report.breaks.length > MOST_BREAKS && <p class="note">{plural(report.breaks.length - MOST_BREAKS, "more graph break")}.</p>}
-      {report.checks?.flatMap(({ compilation, sentences, differences }) =>
-        sentences.map((sentence, index) => (
-          <p key={`${compilation} ${index}`} class={differences.length > 0 ? "note stopped" : "note"}>
-            Compilation {compilation}: {sentence}.
+    <div class="output-pane" onKeyDown={openByKey}>
+      {finding.value && <FindBar within={box} />}
+      <div
+        ref={box}
+        class="output"
+        role="log"
+        aria-label="Output of the script"
+        tabIndex={0}
+        onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
+          atEnd.current = scrollTop + clientHeight >= scrollHeight - 8;
+        }}
+      >
+        {report.stdout.length + report.stderr.length > MOST_PRINTED && <p class="note">This is the end of a longer output.</p>}
+        {lines(printed).map(({ stream, pieces }, index) => (
+          <pre key={index} class={stream}>
+            <Pieces of={pieces} />
+          </pre>
+        ))}
+        {silent && <p class="empty">The script printed nothing.</p>}
+        {report.exception && <Traceback traceback={report.exception.traceback} line={report.exception.span?.line} />}
+        {report.exception?.message.includes("no NVIDIA driver") && !options.value.cuda && <PretendOffer />}
+        {report.pretends_cuda && <p class="note">The device cuda:0 is pretended: its tensors were computed on the CPU.</p>}
+        {report.breaks.slice(0, MOST_BREAKS).map(({ reason, span }, index) => (
+          <p key={index} class="note">
+            Graph break{span && <LineLink line={span.line} />}: <PrintedText text={reason} />
           </p>
-        )),
-      )}
-      {outcome.kind === "stopped" && (
-        <p class="note stopped" role="status">
-          {outcome.why} What was known by then is shown.
-        </p>
-      )}
+        ))}
+        {report.breaks.length > MOST_BREAKS && <p class="note">{plural(report.breaks.length - MOST_BREAKS, "more graph break")}.</p>}
+        {report.checks?.flatMap(({ compilation, sentences, differences }) =>
+          sentences.map((sentence, index) => (
+            <p key={`${compilation} ${index}`} class={differences.length > 0 ? "note stopped" : "note"}>
+              Compilation {compilation}: {sentence}.
+            </p>
+          )),
+        )}
+        {outcome.kind === "stopped" && (
+          <p class="note stopped" role="status">
+            {outcome.why} What was known by then is shown.
+          </p>
+        )}
+      </div>
     </div>
   );
+}
+
+/** The usual key searches here, and not in the browser's way: that has no count, and finds in other panes. */
+function openByKey(event: KeyboardEvent): void {
+  if (event.key.toLowerCase() !== "f" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
+  event.preventDefault();
+  finding.value = true;
+}
+
+/** What was printed, with the colours that hold from one stream's text on in the next: a terminal shows both. */
+function lines(printed: readonly Printed[]): { stream: Printed["stream"]; pieces: readonly Piece[] }[] {
+  let style: Style = {};
+  return printed.map(({ stream, text }) => {
+    const { pieces, style: next } = styled(text, style);
+    style = next;
+    return { stream, pieces };
+  });
 }
 
 /** A script that wants a GPU runs with one that is pretended. */
@@ -90,7 +113,9 @@ function PretendOffer(): JSX.Element {
 function Traceback({ traceback, line }: { traceback: string; line: number | undefined }): JSX.Element {
   return (
     <div class="traceback">
-      <pre>{traceback}</pre>
+      <pre>
+        <PrintedText text={traceback} />
+      </pre>
       {line !== undefined && (
         <p>
           Raised <LineLink line={line} />
@@ -116,5 +141,14 @@ export function LineLink({ line }: { line: number }): JSX.Element {
 export function OutputTools(): JSX.Element | null {
   const report = (graphsRun.value?.log ? graphsRun : shown).value?.report;
   if (!report) return null;
-  return <span class="tools muted">{countsText(report)}</span>;
+  return (
+    <>
+      <span class="tools muted">{countsText(report)}</span>
+      {!graphsRun.value?.log && (
+        <button type="button" class="button small" title="Search in the output (Ctrl+F in it)" aria-expanded={finding.value} onClick={() => (finding.value = !finding.value)}>
+          Find
+        </button>
+      )}
+    </>
+  );
 }

@@ -4,6 +4,8 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { showBreaks } from "../editor/breaks";
 import { reveal, showLinked, showRaised } from "../editor/marks";
+import { setWrapping } from "../editor/wrapping";
+import { narrow } from "../state/layout";
 import { editor } from "../state/script";
 import { selection } from "../state/selection";
 import { graphsRun, shown } from "../state/session";
@@ -23,6 +25,9 @@ function Script(): JSX.Element {
   // The mark of an exception follows edits by itself; a new run brings a new one.
   const exception = useComputed(() => shown.value?.report.exception);
   useSignalEffect(() => showRaised(editor, exception.value?.span ?? undefined));
+
+  // A narrow window has no room for long lines.
+  useSignalEffect(() => setWrapping(editor, narrow.value));
 
   const breaks = useComputed(() => shown.value?.report.breaks);
   useSignalEffect(() => showBreaks(editor, breaks.value ?? []));

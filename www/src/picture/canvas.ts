@@ -1,11 +1,12 @@
 // The picture's window: a canvas with a camera. It draws when something changed, moves with pointer and wheel, and says what was
 // pointed at; what that means is decided elsewhere.
+import { onThemeChange } from "../state/theme";
 import { type Camera, confine, fit, opening, reveal, type Size, toScreen, toWorld, visible, zoom } from "./camera";
 import { Grid } from "./grid";
 import type { Layout } from "./layout";
 import type { Picture } from "./model";
 import { joinedChips, type Scene, tracePath } from "./paint";
-import { onThemeChange, readTheme } from "./theme";
+import { readTheme } from "./theme";
 import { Tiles } from "./tiles";
 
 export interface CanvasEvents {

@@ -39,15 +39,3 @@ export function readTheme(element: Element): Theme {
     sans: read("--sans"),
   };
 }
-
-/** Calls back when colours may be others: the system's theme or the page's own changed. */
-export function onThemeChange(changed: () => void): () => void {
-  const query = matchMedia("(prefers-color-scheme: dark)");
-  query.addEventListener("change", changed);
-  const observer = new MutationObserver(changed);
-  observer.observe(document.documentElement, { attributes: true });
-  return () => {
-    query.removeEventListener("change", changed);
-    observer.disconnect();
-  };
-}

@@ -8,7 +8,7 @@ import type { Place } from "./link";
 import { bringLooks, keptLooks } from "./looked";
 import { bringSelection, keptSelection, select } from "./selection";
 import { selectedStage, selectedUnit, wantedStage, wantedUnit } from "./unit";
-import { collapsed, foldGraphs, GRAPH_VIEWS, graphView, wrapGraphs } from "./view";
+import { collapsed, foldGraphs, GRAPH_VIEWS, graphView, wantedWrap } from "./view";
 
 /** What is looked at now. */
 export function currentPlace(): Place {
@@ -22,7 +22,7 @@ export function currentPlace(): Place {
     ...(unit === undefined ? {} : { unit }),
     ...(stage === undefined ? {} : { stage }),
     ...(graphView.value === "text" ? {} : { graphs: graphView.value }),
-    ...(wrapGraphs.value ? { wrap: true } : {}),
+    ...(wantedWrap.value === undefined ? {} : { wrap: wantedWrap.value }),
     ...(foldGraphs.value ? { fold: true } : {}),
     ...(Object.keys(collapsed.value).length > 0 ? { collapsed: collapsed.value } : {}),
     ...(Object.keys(looks).length > 0 ? { look: looks } : {}),
@@ -50,7 +50,7 @@ export function goTo(place: Place): string[] {
   wantedUnit.value = place.unit;
   wantedStage.value = known(place.stage, STAGES, "a stage") ?? wantedStage.value;
   graphView.value = known(place.graphs, GRAPH_VIEWS, "graphs in a way") ?? graphView.value;
-  wrapGraphs.value = place.wrap ?? wrapGraphs.value;
+  wantedWrap.value = place.wrap ?? wantedWrap.value;
   foldGraphs.value = place.fold ?? foldGraphs.value;
   collapsed.value = place.collapsed ?? {};
   if (!bringSelection(place.selection)) select(undefined);

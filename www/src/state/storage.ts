@@ -7,6 +7,8 @@ import type { Shared } from "./link";
 const SCRIPT = "aot-playground/script";
 const DRAFTS = "aot-playground/drafts";
 const LAYOUT = "aot-playground/layout";
+/** `src/theme.js` reads it, too. */
+const THEME = "aot-playground/theme";
 /** Scripts that are kept beside the current one, newest first. */
 const MOST_DRAFTS = 20;
 
@@ -115,6 +117,18 @@ export function addDraft({ program, options }: Shared): void {
 export function loadLayout(): Record<string, unknown> {
   const saved = parsed(readText(LAYOUT));
   return typeof saved === "object" && saved !== null && !Array.isArray(saved) ? (saved as Record<string, unknown>) : {};
+}
+
+/** Keeps the theme that the visitor chose. */
+export function saveTheme(theme: string): void {
+  write(THEME, theme);
+}
+
+/** Calls `changed` when another tab has kept another theme. */
+export function onThemeElsewhere(changed: (theme: string | null) => void): void {
+  window.addEventListener("storage", (event) => {
+    if (event.key === THEME) changed(event.newValue);
+  });
 }
 
 /** Keeps them; where it can't, nothing is lost but the convenience. */

@@ -1,11 +1,11 @@
 // Text to read: CodeMirror draws only what can be seen, folds, finds (Control or Command and F) and copies.
 import { defaultKeymap } from "@codemirror/commands";
 import { foldGutter, foldKeymap } from "@codemirror/language";
-import { search, searchKeymap } from "@codemirror/search";
 import { EditorState, type Extension } from "@codemirror/state";
 import { drawSelection, EditorView, keymap, lineNumbers } from "@codemirror/view";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { find } from "../editor/find";
 import { codeLook } from "../editor/theme";
 
 interface Props {
@@ -27,8 +27,8 @@ export function CodeView({ text, label, language = [], numbered = false, class: 
           EditorState.readOnly.of(true),
           drawSelection(),
           numbered ? [lineNumbers(), foldGutter()] : [],
-          search({ top: true }),
-          keymap.of([...defaultKeymap, ...searchKeymap, ...foldKeymap]),
+          find,
+          keymap.of([...defaultKeymap, ...foldKeymap]),
           language,
           codeLook,
           EditorView.contentAttributes.of({ tabindex: "0", "aria-label": label, "aria-readonly": "true" }),

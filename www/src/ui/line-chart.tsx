@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
+import { onThemeChange } from "../state/theme";
 import type { ChartProps } from "./chart";
 
 /** Colours of lines, by the names of the page's custom properties. */
@@ -19,7 +20,6 @@ export function LineChart({ label, x, columns, logarithmic = false }: ChartProps
   useEffect(() => {
     const element = host.current;
     if (!element) return;
-    const scheme = matchMedia("(prefers-color-scheme: dark)");
     const make = (): void => {
       chart.current?.destroy();
       chart.current = new uPlot(options(element, x.label, names.split("\0"), logarithmic), latest.current, element);
@@ -27,10 +27,10 @@ export function LineChart({ label, x, columns, logarithmic = false }: ChartProps
     make();
     const fit = new ResizeObserver(() => chart.current?.setSize(size(element)));
     fit.observe(element);
-    scheme.addEventListener("change", make);
+    const stop = onThemeChange(make);
     return () => {
       fit.disconnect();
-      scheme.removeEventListener("change", make);
+      stop();
       chart.current?.destroy();
       chart.current = undefined;
     };

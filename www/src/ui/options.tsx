@@ -1,9 +1,10 @@
-// How scripts run, without touching the script.
+// How scripts run, without touching the script, and how the page looks.
 import type { JSX } from "preact";
 import { PYTORCH_VERSION } from "../generated/report";
 import { resetLayout } from "../state/layout";
 import { BACKENDS, LIMITS, type Options, options, PARTITIONERS, partitionerOf, withPartitioner } from "../state/options";
 import { setOption } from "../state/script";
+import { chooseTheme, type Theme, theme } from "../state/theme";
 import { Popover } from "./popover";
 
 export function OptionsMenu(): JSX.Element {
@@ -59,6 +60,17 @@ export function OptionsMenu(): JSX.Element {
         choices={LIMITS.map((seconds) => [seconds, `${seconds} s`])}
         onChoose={(value) => setOption("limit", value)}
       />
+      <Choice
+        label="Theme"
+        help="Colours of the page; kept in this browser."
+        value={theme.value}
+        choices={[
+          ["system", "as the system's"],
+          ["light", "light"],
+          ["dark", "dark"],
+        ]}
+        onChoose={chooseTheme}
+      />
       <p class="muted">What scripts see is PyTorch {PYTORCH_VERSION.replace(/\.0$/, "")} on a CPU, in its Python, its messages and its graphs.</p>
       <button type="button" class="button" onClick={resetLayout}>
         Reset the layout
@@ -76,7 +88,7 @@ interface ChoiceProps<Value> {
   onChoose(value: Value): void;
 }
 
-function Choice<Value extends Options[keyof Options] | (typeof PARTITIONERS)[number]>({
+function Choice<Value extends Options[keyof Options] | (typeof PARTITIONERS)[number] | Theme>({
   label,
   help,
   value,

@@ -1,6 +1,7 @@
 // Drawing on canvases in the page's colours, sharp on every screen, again whenever the theme changes.
 import { useEffect, useRef } from "preact/hooks";
 import type { Cells } from "../../report/statistics";
+import { onThemeChange } from "../../state/theme";
 
 type Colour = readonly [number, number, number];
 
@@ -49,15 +50,10 @@ export function useCanvas(draw: Draw, inputs: readonly unknown[]): { current: HT
     paint();
     const resized = new ResizeObserver(paint);
     resized.observe(element);
-    const dark = matchMedia("(prefers-color-scheme: dark)");
-    dark.addEventListener("change", paint);
-    // A theme that the visitor chose is an attribute of the root.
-    const chosen = new MutationObserver(paint);
-    chosen.observe(document.documentElement, { attributes: true });
+    const stop = onThemeChange(paint);
     return () => {
       resized.disconnect();
-      dark.removeEventListener("change", paint);
-      chosen.disconnect();
+      stop();
     };
   }, inputs);
   return canvas;
