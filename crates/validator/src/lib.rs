@@ -31,7 +31,7 @@ use std::collections::BTreeMap;
 pub type Values = BTreeMap<Name, i128>;
 
 /// Steps that one call may take: about fifty milliseconds.
-pub const STEPS: u32 = 40_000;
+pub const STEPS: u32 = 25_000;
 
 /// Whether the target implies the source.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -134,7 +134,12 @@ impl System {
     }
 }
 
-fn combined((row, number): (&[(u32, i128)], i128), times: i128, (other, other_number): (&[(u32, i128)], i128), times_other: i128) -> Option<Row> {
+fn combined(
+    (row, number): (&[(u32, i128)], i128),
+    times: i128,
+    (other, other_number): (&[(u32, i128)], i128),
+    times_other: i128,
+) -> Option<Row> {
     let mut sum: Vec<(u32, i128)> = row.iter().map(|(c, n)| Some((*c, n.checked_mul(times)?))).collect::<Option<_>>()?;
     for (column, n) in other {
         let n = n.checked_mul(times_other)?;

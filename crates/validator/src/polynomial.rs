@@ -63,7 +63,11 @@ impl Polynomial {
 
     fn put(&mut self, monomial: Monomial, coefficient: i128) -> Option<()> {
         let sum = self.0.get(&monomial).copied().unwrap_or(0).checked_add(coefficient)?;
-        if sum == 0 { self.0.remove(&monomial) } else { self.0.insert(monomial, sum) };
+        if sum == 0 {
+            self.0.remove(&monomial)
+        } else {
+            self.0.insert(monomial, sum)
+        };
         (self.0.len() <= MOST_TERMS).then_some(())
     }
 

@@ -235,7 +235,8 @@ impl Problem {
         if rest.as_number().is_some() || common == number {
             return Some(whole);
         }
-        let (rest, number) = (Polynomial(rest.0.iter().map(|(m, c)| (m.clone(), c.div_euclid(common))).filter(|(_, c)| *c != 0).collect()), number / common);
+        let (rest, number) =
+            (Polynomial(rest.0.iter().map(|(m, c)| (m.clone(), c.div_euclid(common))).filter(|(_, c)| *c != 0).collect()), number / common);
         let (var, is_new) = self.fresh(Meaning::Quotient(rest.clone(), Polynomial::from(number)));
         let var = Polynomial::variable(var);
         if is_new {

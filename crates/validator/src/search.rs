@@ -169,10 +169,7 @@ impl State {
 
     fn narrow_to(&mut self, var: Var, low: Option<i128>, high: Option<i128>) -> Narrowed<bool> {
         let before = self.bound(var);
-        let narrowed = Interval {
-            low: before.low.into_iter().chain(low).max(),
-            high: before.high.into_iter().chain(high).min(),
-        };
+        let narrowed = Interval { low: before.low.into_iter().chain(low).max(), high: before.high.into_iter().chain(high).min() };
         if self.bounds.len() <= var as usize {
             self.bounds.resize(var as usize + 1, Interval::default());
         }
@@ -355,7 +352,8 @@ impl State {
                 let Some(literal) = self.simplified(&literal, steps)? else { continue };
                 changed |= self.narrow(&literal)?;
                 // What narrowed one variable alone is said by its bounds.
-                let is_bound = literal.kind == Kind::AtMost && literal.of.products().count() == 1 && literal.of.products().all(|(m, _)| m.len() == 1);
+                let is_bound =
+                    literal.kind == Kind::AtMost && literal.of.products().count() == 1 && literal.of.products().all(|(m, _)| m.len() == 1);
                 if !is_bound && seen.insert(literal.clone()) {
                     kept.push(literal);
                 }

@@ -1,3 +1,4 @@
 //! The decision procedure: formulas beside what is said of them.
 
 mod by_hand;
+mod guard_sets;
