@@ -1,4 +1,5 @@
 // Builds the page. The WebAssembly modules come from wasm-pack (scripts/build.mjs) and lie in pkg/.
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -10,6 +11,26 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 function bytes(name: string): number {
   return statSync(here(`./pkg/${name}/${name}_bg.wasm`), { throwIfNoEntry: false })?.size ?? 0;
 }
+
+/** An address that the environment sets; none where it does not. */
+function address(name: string): string {
+  const value = process.env[name]?.trim() ?? "";
+  if (value !== "" && !/^https?:\/\/[^\s<>"]+$/.test(value)) throw new Error(`${name} is no address: ${value}`);
+  return value;
+}
+
+/** The commit that is built: as it is named from outside, else as git says. */
+function commit(): string {
+  if (process.env.PAGE_COMMIT !== undefined) return process.env.PAGE_COMMIT.slice(0, 9);
+  try {
+    return execFileSync("git", ["rev-parse", "--short=9", "HEAD"], { cwd: here("."), encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
+  } catch {
+    return "";
+  }
+}
+
+const { version } = JSON.parse(readFileSync(here("./package.json"), "utf8")) as { version: string };
+const build = { version, commit: commit(), source: address("PAGE_SOURCE"), tracker: address("PAGE_TRACKER") };
 
 /** Every page's head begins with `src/head.html`, and holds `src/theme.js`, which its policy names by its hash. */
 function head(): Plugin {
@@ -49,7 +70,10 @@ function manifest(): Plugin {
 export default defineConfig({
   // Relative addresses: the page works under any path.
   base: "./",
-  define: { __INTERPRETER_BYTES__: bytes("interpreter"), __GPU_BYTES__: bytes("gpu"), __READER_BYTES__: bytes("reader") },
+  define: {
+    __BUILD__: JSON.stringify(build),
+    __INTERPRETER_BYTES__: bytes("interpreter"), __GPU_BYTES__: bytes("gpu"), __READER_BYTES__: bytes("reader"),
+  },
   plugins: [head(), manifest()],
   // Files outside www/ are read by the tests too: the kept list of operators.
   server: { fs: { allow: [".."] } },

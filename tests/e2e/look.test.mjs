@@ -28,7 +28,7 @@ describe("the look of the page", () => {
     assert.equal(await theme(page), "light");
   });
 
-  it("shows what a script prints as a terminal does, counts what is searched for, copies a graph as it is looked at", async () => {
+  it("shows what a script prints as a terminal does, counts what is searched for, copies a graph as it is looked at, and what differs", async () => {
     const page = await pages.open();
     const script = `${COMPILED}
 print("\\x1b[1;31mred\\x1b[0m <b>no markup</b>")
@@ -73,5 +73,16 @@ for i in range(17):
     assert.match(await copied("Text"), /torch\.ops\.aten\.sin\.default\(primals_1\)/);
     assert.match(await copied("Table"), /^opcode +name +target/);
     assert.equal(await copied("Picture"), "image/png");
+
+    await page.getByRole("button", { name: "Share" }).click();
+    await page.getByRole("button", { name: "Differs from PyTorch?" }).click();
+    await page.getByRole("button", { name: "Copy the report", disabled: false }).click();
+    await shows(page.locator("dialog [role=status]"), "on your clipboard");
+    const report = await page.evaluate(() => navigator.clipboard.readText());
+    for (const part of [script, "after PyTorch 2.15", "line 16", "===== Backward graph 0 =====", "runpy.run_path('script.py'", pages.base()]) {
+      assert.ok(report.includes(part), `${part} in ${report}`);
+    }
+    // The build names no tracker.
+    assert.equal(await page.getByRole("link", { name: "File it" }).count(), 0);
   });
 });

@@ -163,6 +163,14 @@ export const VIEWS = [
     },
   },
   {
+    name: "differs",
+    async go(page) {
+      await button(page, "Share");
+      await page.getByRole("button", { name: "Differs from PyTorch?" }).click();
+      await page.locator("pre.preview-text", { hasText: "What PyTorch prints" }).waitFor();
+    },
+  },
+  {
     name: "aliasing",
     async go(page) {
       await example(page, "In-place writes");

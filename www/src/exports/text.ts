@@ -14,9 +14,14 @@ export function markdownLink(program: string, href: string): string {
 
 /** The link and the code below it, in a fence that the code cannot close. */
 export function markdownWithCode(program: string, href: string): string {
-  const longest = Math.max(2, ...(program.match(/`+/g) ?? []).map((run) => run.length));
+  return `${markdownLink(program, href)}\n\n${fenced(program, "python")}\n`;
+}
+
+/** A text in a fence that it cannot close. */
+export function fenced(text: string, language: string): string {
+  const longest = (text.match(/`+/g) ?? []).reduce((most, run) => Math.max(most, run.length), 2);
   const fence = "`".repeat(longest + 1);
-  return `${markdownLink(program, href)}\n\n${fence}python\n${program.replace(/\n*$/, "\n")}${fence}\n`;
+  return `${fence}${language}\n${text.replace(/\n*$/, "\n")}${fence}`;
 }
 
 /** A frame that shows the link in another page. */

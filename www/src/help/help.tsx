@@ -1,6 +1,7 @@
 // Help, in terms of the visitor's own program: what each stage is here, how many nodes, which lines; and the keys.
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { BUILD, VERSION } from "../build";
 import { PYTORCH_VERSION } from "../generated/report";
 import { formatBytes, plural } from "../report/format";
 import { STAGE_HELP, STAGE_TITLES, STAGES, type Stage, type Unit } from "../report/stages";
@@ -90,6 +91,20 @@ export function Help(): JSX.Element {
       </dl>
       <p>
         <a href="./operators.html">The operators that are there</a>
+      </p>
+      <p>
+        AOT Playground {VERSION}
+        {BUILD.source && (
+          <>
+            , <a href={BUILD.source}>its source</a>
+          </>
+        )}
+        {BUILD.tracker && (
+          <>
+            , <a href={BUILD.tracker}>where differences from PyTorch are reported</a>
+          </>
+        )}
+        .
       </p>
       <p>
         <a href="./third-party.txt">What this page is made with, and its licences</a>

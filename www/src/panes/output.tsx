@@ -4,6 +4,8 @@ import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 import { countsText } from "../report/counts";
 import { plural } from "../report/format";
+import { openDialog } from "../state/dialogs";
+import { embedded } from "../state/embedded";
 import { options } from "../state/options";
 import { setOption } from "../state/script";
 import { select } from "../state/selection";
@@ -119,6 +121,13 @@ function Traceback({ traceback, line }: { traceback: string; line: number | unde
       {line !== undefined && (
         <p>
           Raised <LineLink line={line} />
+        </p>
+      )}
+      {!embedded && (
+        <p>
+          <button type="button" class="link" onClick={() => openDialog("differs")}>
+            Differs from PyTorch?
+          </button>
         </p>
       )}
     </div>

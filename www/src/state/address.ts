@@ -109,8 +109,13 @@ export function forgetAddress(): void {
 /** Writes a link to what is on the page into the address, and gives it. */
 export async function share(): Promise<string> {
   putAside();
-  const fragment = await encodeLink({ program: program(), options: options.value }, currentPlace());
-  history.replaceState(null, "", fragment);
+  const href = await linkTo();
+  history.replaceState(null, "", href);
   untouched.value = true;
-  return location.href;
+  return href;
+}
+
+/** A link to what is on the page. */
+export async function linkTo(): Promise<string> {
+  return new URL(await encodeLink({ program: program(), options: options.value }, currentPlace()), location.href).href;
 }

@@ -13,6 +13,7 @@ const DIALOGS: Record<DialogName, Content> = {
   gallery: { title: "Examples and scripts", load: async () => (await import("../gallery/gallery")).Gallery },
   help: { title: "Help", load: async () => (await import("../help/help")).Help },
   compare: { title: "Compare", load: async () => (await import("../compare/dialog")).CompareDialog },
+  differs: { title: "Differs from PyTorch?", load: async () => (await import("../exports/differs-dialog")).DiffersDialog },
   export: { title: "Export", load: async () => (await import("../exports/dialog")).ExportDialog },
 };
 

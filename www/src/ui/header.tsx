@@ -1,5 +1,6 @@
 // The bar at the top: what this is, how scripts run, and the ways in and out.
 import type { JSX } from "preact";
+import { BUILD, VERSION } from "../build";
 import { PYTORCH_VERSION } from "../generated/report";
 import { formatBytes, formatSeconds } from "../report/format";
 import { quote } from "../report/quote";
@@ -20,6 +21,7 @@ export function Header(): JSX.Element {
         <span class="version" title="The release of PyTorch whose behaviour is imitated">
           PyTorch {(shown.value?.report.pytorch ?? PYTORCH_VERSION).replace(/\.0$/, "")}
         </span>
+        <Version />
       </h1>
       <Status />
       <div class="actions">
@@ -60,6 +62,23 @@ export function Header(): JSX.Element {
         <ShareMenu />
       </div>
     </header>
+  );
+}
+
+/** What this build of the page is, and where its source is. */
+function Version(): JSX.Element {
+  const about = "The version of this page, and the commit that it was built from";
+  if (!BUILD.source) {
+    return (
+      <span class="version build" title={about}>
+        {VERSION}
+      </span>
+    );
+  }
+  return (
+    <a class="version build" title={`${about}: to its source`} href={BUILD.source} target="_blank" rel="noopener">
+      {VERSION}
+    </a>
   );
 }
 

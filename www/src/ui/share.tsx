@@ -55,6 +55,9 @@ function ShareScript({ href }: { href: string }): JSX.Element {
         <button type="button" class="button" onClick={() => openDialog("export")}>
           Export graphs and report…
         </button>
+        <button type="button" class="button" title="A report to copy, with the command that has PyTorch print the same" onClick={() => openDialog("differs")}>
+          Differs from PyTorch?
+        </button>
       </div>
     </>
   );
