@@ -4,7 +4,7 @@ use super::functional_tensor::{copy_into, state, sync, unwrap, wrap};
 use super::like::made_like;
 use super::metadata::{self, prepare_leaf};
 use super::schemas::{Config, Function, InputSpec, MutationType, OutputType, ViewAndMutationMeta};
-use super::subclass::{self, MaybeSubclass, SubclassCreationMeta};
+use super::subclass::{self, MaybeSubclass, Part, SubclassCreationMeta};
 use super::tangents::{gradient_of, tangent_positions, tangent_spec, tangent_specs};
 use super::trace::Tracer;
 use super::tracing::Tracing;
@@ -32,13 +32,19 @@ fn make_inputs(tracer: &Tracer, inputs: &[InputSpec], state: Option<usize>, name
     };
     for (i, spec) in inputs.iter().enumerate() {
         take_state(i, &mut names);
-        let specs = subclass::plain_specs(&spec.subclass, &spec.spec);
-        let inner = specs.iter().map(Tensor::fake).collect::<Result<Vec<_>>>()?;
-        for (t, name) in inner.iter().zip(&mut names) {
-            let id = match (&spec.plain, spec.symbol()) {
-                (_, Some(size)) => tracer.symbol(&name, size),
-                (Some(plain), None) => tracer.plain_input(&name, plain),
-                (None, None) => tracer.placeholder(&name, t)?,
+        let mut inner = Vec::new();
+        for (part, name) in subclass::parts_of(&spec.subclass, &spec.spec).iter().zip(&mut names) {
+            let id = match (part, &spec.plain, spec.symbol()) {
+                (Part::Size(size), ..) => tracer.size_of_part(&name, size),
+                (Part::Tensor(of), plain, symbol) => {
+                    let t = Tensor::fake(of)?;
+                    inner.push(t.clone());
+                    match (plain, symbol) {
+                        (_, Some(size)) => tracer.symbol(&name, size),
+                        (Some(plain), None) => tracer.plain_input(&name, plain),
+                        (None, None) => tracer.placeholder(&name, &t)?,
+                    }
+                }
             };
             tracer.call_input(id, spec.called.clone());
         }
@@ -94,19 +100,19 @@ fn return_written_inputs(metadata: &ViewAndMutationMeta, inputs: &Inputs, return
         if let (OutputType::IsInput, Some(i)) = (info.output_type, info.base_idx)
             && metadata.input_info[i].mutation_type == MutationType::MutatedInGraph
         {
-            *value = inputs.inner[i].iter().map(Value::from).collect();
+            *value = subclass::values_of(&inputs.inner[i], &inputs.outer[i], &metadata.subclass_inp_meta[i]);
         }
     }
 }
 
 /// The values of an output, writes through aliases included: of the tensors that it is made of.
-fn unwrap_each(value: &Value) -> Result<Vec<Value>> {
-    subclass::plain_values(std::slice::from_ref(value))?.iter().map(|v| v.map_tensors(&mut unwrap)).collect()
+fn unwrap_each(value: &Value, meta: &MaybeSubclass) -> Result<Vec<Value>> {
+    subclass::graph_values(value, meta)?.iter().map(|v| v.map_tensors(&mut unwrap)).collect()
 }
 
-/// The same of several outputs.
-fn unwrap_all(values: &[Value]) -> Result<Vec<Vec<Value>>> {
-    values.iter().map(unwrap_each).collect()
+/// The same of all that the forward returns.
+fn unwrap_all(values: &[Value], metadata: &ViewAndMutationMeta) -> Result<Vec<Vec<Value>>> {
+    values.iter().zip(&metadata.subclass_fw_graph_out_meta).map(|(value, meta)| unwrap_each(value, meta)).collect()
 }
 
 /// The values the forward returns before saved ones.
@@ -129,7 +135,7 @@ pub(super) fn trace_inference(f: &Function, specs: &[InputSpec], metadata: &View
         let outputs = f(&inputs.outer)?;
         copy_mutations(&mutated_in_graph(metadata, &inputs)?)?;
         tracer.enter_outputs();
-        let mut returned = unwrap_all(&forward_returns(metadata, &inputs.outer, &outputs))?;
+        let mut returned = unwrap_all(&forward_returns(metadata, &inputs.outer, &outputs), metadata)?;
         return_written_inputs(metadata, &inputs, &mut returned);
         returned.concat()
     };
@@ -225,13 +231,13 @@ fn trace_from(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta,
         copy_mutations(&later)?;
         // Outputs are unwrapped last: views whose base was written to since are regenerated here.
         tracer.enter_outputs();
-        let mut all = unwrap_all(&returned)?;
+        let mut all = unwrap_all(&returned, metadata)?;
         return_written_inputs(metadata, &inputs, &mut all);
         let mut grads = vec![vec![Value::None]; specs.len()];
         for ((i, _), grad) in wanted.iter().zip(found) {
             if let Some(grad) = &grad {
-                gradients[*i] = SubclassCreationMeta::of(grad)?;
-                grads[*i] = unwrap_each(&Value::from(grad))?;
+                gradients[*i] = SubclassCreationMeta::of(grad)?.map(|meta| meta.with_sizes());
+                grads[*i] = unwrap_each(&Value::from(grad), &gradients[*i])?;
             }
         }
         all.extend(grads);

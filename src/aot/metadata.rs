@@ -135,7 +135,10 @@ fn analyse(f: &dyn Fn(&[Tensor]) -> Result<Vec<Value>>, inputs: &[InputSpec], ke
     let output_info = classify(&wrapped, &outputs)?;
     let num_intermediate_bases = output_info.iter().filter(|o| o.output_type == OutputType::AliasOfIntermediateSaveAsOutput).count();
     let returned = forward_returns(&input_info, &output_info, &wrapped, &outputs);
-    let subclass = |value: &Value| value.as_tensor().map_or(Ok(None), SubclassCreationMeta::of);
+    let subclass = |value: &Value| {
+        let meta = value.as_tensor().map_or(Ok(None), SubclassCreationMeta::of)?;
+        Ok(meta.map(|meta| meta.with_sizes()))
+    };
     Ok(ViewAndMutationMeta {
         subclass_inp_meta: inputs.iter().map(|spec| spec.subclass.clone()).collect(),
         subclass_fw_graph_out_meta: returned.iter().map(subclass).collect::<Result<_>>()?,

@@ -273,7 +273,9 @@ impl Runtime {
     /// Inputs as graphs take them: those of classes of the script's taken apart. Nothing stands for the state that hooks are in: the node
     /// of the backward has that.
     fn given_to_graph(&self, inputs: &[Tensor]) -> Result<Vec<Value>> {
-        let mut given = subclass::plain_values(&inputs.iter().map(Value::from).collect::<Vec<_>>())?;
+        let made_of = self.metadata.subclass_inp_meta.iter();
+        let each = inputs.iter().zip(made_of).map(|(t, meta)| subclass::graph_values(&Value::from(t), meta));
+        let mut given = each.collect::<Result<Vec<_>>>()?.concat();
         if let Some(place) = self.metadata.state_place() {
             given.insert(place, Value::None);
         }

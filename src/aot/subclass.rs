@@ -1,5 +1,6 @@
 //! Tensors of the script's own classes in a compiled function. Its graph has the plain tensors that they are made of, in their place among
-//! inputs, outputs, tangents and gradients; around the graph they are taken apart and put together again.
+//! inputs, outputs, tangents and gradients; around the graph they are taken apart and put together again. Behind a tensor of an input or
+//! of an output come those of its sizes and strides that are symbolic, and behind all tensors that it is made of, its own.
 //!
 //! The function itself is traced with tensors of these classes: autograd sees those, the class's `__torch_dispatch__` answers below
 //! it, and what that calls is functionalized and recorded.
@@ -7,7 +8,7 @@
 use crate::dispatch::{Modes, Value, modes, set_modes};
 use crate::error::{Error, Result};
 use crate::shape::SymInt;
-use crate::tensor::{Recipe, Tensor, TensorSpec};
+use crate::tensor::{Geometry, Recipe, Tensor, TensorSpec, contiguous_strides};
 use std::rc::Rc;
 
 /// How a tensor is put together (PyTorch's `SubclassCreationMeta`).
@@ -15,12 +16,47 @@ pub struct SubclassCreationMeta {
     recipe: Rc<dyn Recipe>,
     attrs: Vec<(Rc<str>, Inner)>,
     spec: TensorSpec,
+    /// Whether symbolic sizes and strides stand behind the tensors (PyTorch's `included_subclass_symints`).
+    with_sizes: bool,
 }
 
 /// What an attribute holds.
+#[derive(Clone)]
 enum Inner {
     Plain(TensorSpec),
     Subclass(Rc<SubclassCreationMeta>),
+}
+
+/// The symbolic ones of the sizes and strides of a tensor like `of`, as `t` has them.
+fn symbolic(of: &Geometry, t: &Geometry) -> impl Iterator<Item = Value> + use<> {
+    let chosen = |of: &[SymInt], has: &[SymInt]| -> Vec<Value> {
+        let pairs = of.iter().zip(has).filter(|(of, _)| of.as_int().is_none());
+        pairs.map(|(_, has)| Value::Int(has.clone())).collect()
+    };
+    chosen(&of.sizes, &t.sizes).into_iter().chain(chosen(&of.strides, &t.strides))
+}
+
+/// Sizes and strides of a tensor that holds elements of one of these: symbolic where a size or stride of that was as large.
+fn made_symbolic(g: &Geometry, outer: &Geometry) -> Geometry {
+    let known = |at: usize, size: &SymInt, of: &[SymInt]| {
+        let is_it = |s: &&SymInt| s.as_int().is_none() && s.hint().is_some() && s.hint() == size.as_int();
+        of.get(at).filter(is_it).or_else(|| of.iter().find(is_it)).cloned()
+    };
+    let each = |sizes: &[SymInt], of: &[SymInt]| -> Vec<SymInt> {
+        sizes.iter().enumerate().map(|(at, size)| known(at, size, of).unwrap_or_else(|| size.clone())).collect()
+    };
+    let sizes = each(&g.sizes, &outer.sizes);
+    let is_contiguous = SymInt::all_statically_eq(&contiguous_strides(&g.sizes), &g.strides);
+    let strides = if is_contiguous { contiguous_strides(&sizes) } else { each(&g.strides, &outer.strides) };
+    Geometry { sizes, strides, offset: g.offset.clone() }
+}
+
+/// A value of a graph that stands for a tensor, or for a part of one.
+pub enum Part {
+    /// A plain tensor.
+    Tensor(TensorSpec),
+    /// A symbolic size or stride.
+    Size(SymInt),
 }
 
 /// A tensor's, or that it is a plain one.
@@ -38,7 +74,69 @@ impl SubclassCreationMeta {
         let Some(parts) = parts(t)? else { return Ok(None) };
         let inner = |t: &Tensor| Ok(Self::of(t)?.map_or_else(|| Inner::Plain(t.spec()), Inner::Subclass));
         let attrs = parts.inner.iter().map(|(name, t)| Ok((name.clone(), inner(t)?))).collect::<Result<_>>()?;
-        Ok(Some(Rc::new(SubclassCreationMeta { recipe: parts.recipe, attrs, spec: t.spec() })))
+        Ok(Some(Rc::new(SubclassCreationMeta { recipe: parts.recipe, attrs, spec: t.spec(), with_sizes: false })))
+    }
+
+    /// The same for a graph that takes or gives symbolic sizes, too.
+    pub fn with_sizes(&self) -> Rc<Self> {
+        let inner = |inner: &Inner| match inner {
+            Inner::Plain(spec) => Inner::Plain(spec.clone()),
+            Inner::Subclass(meta) => Inner::Subclass(meta.with_sizes()),
+        };
+        let attrs = self.attrs.iter().map(|(name, of)| (name.clone(), inner(of))).collect();
+        Rc::new(SubclassCreationMeta { recipe: self.recipe.clone(), attrs, spec: self.spec.clone(), with_sizes: true })
+    }
+
+    /// The same for a tensor of these sizes and strides, which may be symbolic: so are those of the tensors that it is made of that are
+    /// as large. Another size is part of what is guarded.
+    pub fn made_symbolic(&self, outer: &Geometry) -> Rc<Self> {
+        let inner = |inner: &Inner| match inner {
+            Inner::Plain(spec) => Inner::Plain(TensorSpec { geometry: made_symbolic(&spec.geometry, outer), ..spec.clone() }),
+            Inner::Subclass(meta) => Inner::Subclass(meta.made_symbolic(&made_symbolic(&meta.spec.geometry, outer))),
+        };
+        let attrs = self.attrs.iter().map(|(name, of)| (name.clone(), inner(of))).collect();
+        let spec = TensorSpec { geometry: outer.clone(), ..self.spec.clone() };
+        Rc::new(SubclassCreationMeta { recipe: self.recipe.clone(), attrs, spec, with_sizes: self.with_sizes })
+    }
+
+    /// What a graph takes for a tensor, or gives for it: `plain` are those that it is made of, and `of` itself.
+    fn values(&self, of: &Geometry, plain: &mut dyn Iterator<Item = Tensor>) -> Vec<Value> {
+        let mut all = Vec::new();
+        for (_, inner) in &self.attrs {
+            match inner {
+                Inner::Plain(spec) => {
+                    let Some(t) = plain.next() else { continue };
+                    let sizes = self.with_sizes.then(|| symbolic(&spec.geometry, &t.geometry()));
+                    all.push(Value::from(&t));
+                    all.extend(sizes.into_iter().flatten());
+                }
+                Inner::Subclass(meta) => all.extend(meta.values(&meta.spec.geometry, plain)),
+            }
+        }
+        if self.with_sizes {
+            all.extend(symbolic(&self.spec.geometry, of));
+        }
+        all
+    }
+
+    /// What the graph takes or gives for it, in order: a tensor that looks like this, or a size.
+    fn parts(&self) -> Vec<Part> {
+        let sizes = |g: &Geometry| {
+            let each = self.with_sizes.then(|| symbolic(g, g).filter_map(|v| v.sym_int().ok()).map(Part::Size));
+            each.into_iter().flatten().collect::<Vec<_>>()
+        };
+        let mut all = Vec::new();
+        for (_, inner) in &self.attrs {
+            match inner {
+                Inner::Plain(spec) => {
+                    all.push(Part::Tensor(spec.clone()));
+                    all.extend(sizes(&spec.geometry));
+                }
+                Inner::Subclass(meta) => all.extend(meta.parts()),
+            }
+        }
+        all.extend(sizes(&self.spec.geometry));
+        all
     }
 
     /// The class.
@@ -55,9 +153,9 @@ impl SubclassCreationMeta {
         self.attrs.iter().flat_map(each).collect()
     }
 
-    /// How many plain tensors it is made of.
+    /// How many values of a graph stand for it.
     pub fn arg_count(&self) -> usize {
-        self.attrs.iter().map(|(_, inner)| if let Inner::Subclass(meta) = inner { meta.arg_count() } else { 1 }).sum()
+        self.parts().len()
     }
 
     /// Whether another tensor is put together likewise, of plain tensors that look alike as `alike` has it.
@@ -119,6 +217,27 @@ impl SubclassCreationMeta {
         })
     }
 
+    /// Puts a tensor together of what a graph gave for it: what its sizes are is known from the tensors, but for its own.
+    fn wrap_given(&self, given: Vec<Value>) -> Result<Tensor> {
+        let sizes = self.parts().iter().map(|part| matches!(part, Part::Size(_))).collect::<Vec<_>>();
+        let plain = given.iter().zip(&sizes).filter(|(_, is_size)| !**is_size).map(|(v, _)| v.clone().into_tensor());
+        let plain: Vec<Tensor> = plain.collect::<Result<_>>()?;
+        let own = if self.with_sizes { symbolic(&self.spec.geometry, &self.spec.geometry).count() } else { 0 };
+        if own == 0 {
+            return self.wrap(&mut plain.into_iter());
+        }
+        let mut own = given[given.len() - own..].iter().map(Value::sym_int);
+        let mut known = |sizes: &[SymInt]| -> Result<Vec<SymInt>> {
+            let mut one = |size: &SymInt| if size.as_int().is_some() { Some(Ok(size.clone())) } else { own.next() };
+            sizes.iter().map(|size| one(size).unwrap_or_else(|| Err(Error::runtime("a tensor subclass lacks a size")))).collect()
+        };
+        let g = &self.spec.geometry;
+        let geometry = Geometry { sizes: known(&g.sizes)?, strides: known(&g.strides)?, offset: g.offset.clone() };
+        let spec = TensorSpec { geometry, ..self.spec.clone() };
+        let made = SubclassCreationMeta { recipe: self.recipe.clone(), attrs: self.attrs.clone(), spec, with_sizes: false };
+        made.wrap(&mut plain.into_iter())
+    }
+
     fn plain_spec(&self, of: &Inner) -> TensorSpec {
         if let Inner::Plain(spec) = of { spec.clone() } else { self.spec.clone() }
     }
@@ -147,16 +266,20 @@ pub fn plain(t: &Tensor) -> Result<Vec<Tensor>> {
     }
 }
 
-/// Values as a graph has them: those of classes taken apart.
-pub fn plain_values(values: &[Value]) -> Result<Vec<Value>> {
-    let mut all = Vec::with_capacity(values.len());
-    for value in values {
-        match value {
-            Value::Tensor(t) => all.extend(plain(t)?.into_iter().map(Value::Tensor)),
-            other => all.push(other.clone()),
-        }
+/// A value as a graph has it: one of a class taken apart.
+pub fn graph_values(value: &Value, meta: &MaybeSubclass) -> Result<Vec<Value>> {
+    Ok(match (value, meta) {
+        (Value::Tensor(t), Some(meta)) => meta.values(&t.geometry(), &mut plain(t)?.into_iter()),
+        (other, _) => vec![other.clone()],
+    })
+}
+
+/// What a graph has for a tensor that is made of these.
+pub fn values_of(inner: &[Tensor], outer: &Tensor, meta: &MaybeSubclass) -> Vec<Value> {
+    match meta {
+        Some(meta) => meta.values(&outer.geometry(), &mut inner.iter().cloned()),
+        None => inner.iter().map(Value::from).collect(),
     }
-    Ok(all)
 }
 
 /// Values as the script sees them: plain tensors put together where they are to be.
@@ -170,8 +293,8 @@ pub fn wrap_values(values: Vec<Value>, metas: &[MaybeSubclass]) -> Result<Vec<Va
         all.push(match meta {
             None => given.next().unwrap_or_default(),
             Some(meta) => {
-                let plain: Vec<Tensor> = given.by_ref().take(meta.arg_count()).map(Value::into_tensor).collect::<Result<_>>()?;
-                Value::Tensor(meta.wrap(&mut plain.into_iter())?)
+                let given: Vec<Value> = given.by_ref().take(meta.arg_count()).collect();
+                Value::Tensor(meta.wrap_given(given)?)
             }
         });
     }
@@ -187,14 +310,29 @@ fn same(a: &MaybeSubclass, b: &MaybeSubclass, alike: &dyn Fn(&TensorSpec, &Tenso
     }
 }
 
-/// The same, of plain tensors of one dtype, device, sizes and strides.
-pub fn made_alike(a: &MaybeSubclass, b: &MaybeSubclass) -> bool {
-    same(a, b, &|a, b| a.annotation() == b.annotation())
+/// The same, of plain tensors of one dtype and device whose sizes and strides are as `sizes` has it.
+pub fn made_alike(a: &MaybeSubclass, b: &MaybeSubclass, sizes: &dyn Fn(&[SymInt], &[SymInt]) -> bool) -> bool {
+    same(a, b, &|a, b| {
+        let (l, r) = (&a.geometry, &b.geometry);
+        a.dtype == b.dtype && a.device == b.device && sizes(&l.sizes, &r.sizes) && sizes(&l.strides, &r.strides)
+    })
 }
 
 /// What the plain tensors look like that a tensor is made of, in order; a plain one itself.
 pub fn plain_specs(meta: &MaybeSubclass, spec: &TensorSpec) -> Vec<TensorSpec> {
     meta.as_ref().map_or_else(|| vec![spec.clone()], |meta| meta.plain_specs())
+}
+
+/// A fake tensor that looks like another one, and is put together like it.
+pub fn fake_like(t: &Tensor) -> Result<Tensor> {
+    let meta = SubclassCreationMeta::of(t)?;
+    let plain = plain_specs(&meta, &t.spec()).iter().map(Tensor::fake).collect::<Result<_>>()?;
+    wrap_fake(plain, &meta)
+}
+
+/// What a graph takes for an input, in order.
+pub fn parts_of(meta: &MaybeSubclass, spec: &TensorSpec) -> Vec<Part> {
+    meta.as_ref().map_or_else(|| vec![Part::Tensor(spec.clone())], |meta| meta.parts())
 }
 
 /// The tensor of plain ones, while something is traced.

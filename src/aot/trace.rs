@@ -228,6 +228,16 @@ impl Tracer {
         id
     }
 
+    /// Adds a size of a part of an input as an input, which is no new symbol where it is one already.
+    pub fn size_of_part(&self, name: &str, size: &SymInt) -> NodeId {
+        let is_known = self.symbols.borrow().contains_key(&size.expr());
+        if !is_known {
+            return self.symbol(name, size);
+        }
+        let meta = Meta { value: Some(FakeValue::Int(size.clone())), ..Meta::default() };
+        self.graph.borrow_mut().placeholder(name, meta)
+    }
+
     /// Says that what follows is traced while the autograd engine runs.
     pub fn enter_backward(&self) {
         self.in_backward.set(true);

@@ -25,6 +25,8 @@ pub use node::{
     Annotation, Arg, FakeValue, Meta, Node, NodeId, Opcode, Recompute, Shown, SourceFn, SourceName, Target, Written, WrittenCall,
 };
 pub use parse::{Parsed, parse, parse_size, parse_type, read};
-pub use print::{FunctionLines, Printed, Style, code, identifier, imports, print_readable, readable, recompute_name, returned, signature};
+pub use print::{
+    FunctionLines, Printed, Style, code, identifier, imports, is_identifier, print_readable, readable, recompute_name, returned, signature,
+};
 pub use sizes::{FloatNodes, SizeNodes, compute as compute_size, compute_float, node_name};
 pub use steps::{step, steps};

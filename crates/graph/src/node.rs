@@ -226,6 +226,8 @@ pub struct Meta {
     pub annotation: Option<Rc<Annotation>>,
     /// Of a recording, where its value requires grad: the name of the autograd node that gave it, empty for a leaf.
     pub grad_fn: Option<Rc<str>>,
+    /// Of a recording, where its value is a tensor of a class of the script's: the name of the class.
+    pub subclass: Option<Rc<str>>,
     /// Of a written call that is named after a variable: the name that it had before.
     pub first_name: Option<Rc<str>>,
     /// Of a graph that was read, where its value prints otherwise: the type as it is written, with the colon before it. The value has

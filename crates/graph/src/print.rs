@@ -307,7 +307,9 @@ fn annotated(node: &Node, style: Option<Style>) -> String {
     match (&node.meta.written_type, node.meta.value.as_ref()) {
         (Some(written), _) => written.to_string(),
         (None, Some(value)) => {
-            annotation(value, style).map(|a| if style.quotes { format!(": \"{a}\"") } else { format!(": {a}") }).unwrap_or_default()
+            let of_class = |text: String| node.meta.subclass.as_ref().map_or(text.clone(), |class| format!("{class}({text})"));
+            let shown = annotation(value, style).map(of_class);
+            shown.map(|a| if style.quotes { format!(": \"{a}\"") } else { format!(": {a}") }).unwrap_or_default()
         }
         (None, None) => String::new(),
     }
@@ -410,7 +412,8 @@ pub(super) fn on_one_line(text: &str) -> Cow<'_, str> {
     if text.contains(hidden) { Cow::Owned(text.replace(hidden, " ")) } else { Cow::Borrowed(text) }
 }
 
-fn is_identifier(text: &str) -> bool {
+/// Whether a text is a name as Python has them.
+pub fn is_identifier(text: &str) -> bool {
     !text.starts_with(|c: char| c.is_ascii_digit()) && !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 

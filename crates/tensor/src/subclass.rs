@@ -13,6 +13,8 @@ use std::rc::Rc;
 pub trait Subclass {
     /// The same, for another handle on the same tensor.
     fn copied(&self) -> Rc<dyn Subclass>;
+    /// The name of the class.
+    fn class_name(&self) -> String;
     /// What `t`, which this belongs to, is made of; `None` where its class does not say (`__tensor_flatten__`).
     fn flatten(&self, t: &Tensor) -> Result<Option<Parts>>;
     /// `t`, a tangent, as the class makes it one of another class, or one that says something else of itself

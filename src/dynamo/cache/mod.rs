@@ -377,10 +377,16 @@ impl CacheEntry {
 fn meets(want: &GraphArg, have: &Tensor, requires_grad: bool) -> bool {
     let (w, h) = (&want.spec.spec, have.geometry());
     let fits = |(a, b): (&SymInt, &SymInt)| a.as_int().is_none_or(|a| Some(a) == b.as_int());
+    // Of what a tensor is made of, symbolic sizes are those of the tensor.
+    let symbols: HashMap<Symbol, i64> =
+        w.geometry.sizes.iter().zip(&h.sizes).filter_map(|(w, h)| Some((w.expr().as_symbol()?.clone(), h.as_int()?))).collect();
+    let of_outer = |want: &[SymInt], have: &[SymInt]| {
+        want.len() == have.len() && want.iter().zip(have).all(|(w, h)| h.as_int().is_some() && value_of(w, &symbols) == h.as_int())
+    };
     w.dtype == have.dtype()
         && want.spec.requires_grad == requires_grad
         && w.geometry.sizes.len() == h.sizes.len()
         && w.geometry.sizes.iter().zip(&h.sizes).all(fits)
         && w.geometry.strides.iter().zip(&h.strides).all(fits)
-        && SubclassCreationMeta::of(have).is_ok_and(|have| made_alike(&want.spec.subclass, &have))
+        && SubclassCreationMeta::of(have).is_ok_and(|have| made_alike(&want.spec.subclass, &have, &of_outer))
 }

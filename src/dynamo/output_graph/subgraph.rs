@@ -3,9 +3,10 @@
 //! Inputs that were first used inside stay inputs of the graph, in order of first use; values the body reads from outside
 //! become its own inputs. After a graph break in between there is nothing to cut: what follows is recorded as it is.
 
-use super::tracer::Recorder;
+use super::tracer::{Recorder, class_of};
 use crate::error::{Error, Result};
 use crate::graph::{Arg, FakeValue, Graph, Meta, Node, NodeId, Opcode, Place, Target};
+use crate::python::native::tensor::held_by_python;
 use crate::tensor::Tensor;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -95,7 +96,7 @@ fn body_of(graph: &Graph, part: &Part) -> Body {
     let mut ids: HashMap<NodeId, NodeId> = HashMap::new();
     for id in &takes {
         let node = graph.node(*id);
-        let meta = Meta { value: node.meta.value.clone(), ..Meta::default() };
+        let meta = Meta { value: node.meta.value.clone(), subclass: node.meta.subclass.clone(), ..Meta::default() };
         // An input of the body's own is called as it would be in a graph of its own.
         let name = match &node.target {
             Target::Name(own) if node.name.strip_prefix(&**own).is_some_and(is_number) => own,
@@ -168,8 +169,7 @@ impl Recorder {
 
     /// Fake tensors computed since a position that are live in Python.
     pub fn kept_since(&self, start: usize) -> Vec<Tensor> {
-        let known = |t: &Tensor| t.imp().python.borrow().is_some();
-        self.alive().into_iter().filter(|t| known(t) && self.computed_since(t, start).is_some()).collect()
+        held_by_python(self.alive()).into_iter().filter(|t| self.computed_since(t, start).is_some()).collect()
     }
 
     /// The tensors whose nodes these are.
@@ -187,7 +187,7 @@ impl Recorder {
 
     /// A value that a body is given when it runs, such as a gradient.
     pub fn given(&self, name: &str, t: &Tensor) -> NodeId {
-        let meta = Meta { value: Some(FakeValue::Tensor(t.spec())), ..Meta::default() };
+        let meta = Meta { value: Some(FakeValue::Tensor(t.spec())), subclass: class_of(t), ..Meta::default() };
         let id = self.output().graph.borrow_mut().placeholder(name, meta);
         self.output().nodes.borrow_mut().insert(t.id(), id);
         id
@@ -258,7 +258,7 @@ impl Recorder {
         for (i, t) in results.iter().enumerate() {
             let Some(t) = t else { continue };
             let grad_fn = super::tracer::grad_fn(t);
-            let meta = Meta { value: Some(FakeValue::Tensor(t.spec())), grad_fn, ..meta.clone() };
+            let meta = Meta { value: Some(FakeValue::Tensor(t.spec())), grad_fn, subclass: class_of(t), ..meta.clone() };
             let item = self.output().graph.borrow_mut().call(
                 "getitem",
                 Target::Getitem,

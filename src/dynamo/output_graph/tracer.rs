@@ -12,7 +12,7 @@ use crate::dynamo::dynamic_shapes::{InputSource, Treatment};
 use crate::dynamo::exc::Failure;
 use crate::dynamo::graph_breaks::unsupported::Unsupported;
 use crate::error::{Error, Result};
-use crate::graph::{Arg, FakeValue, Meta, NodeId, Opcode, Shown, SourceName, Target, compute_float};
+use crate::graph::{Arg, FakeValue, Meta, NodeId, Opcode, Shown, SourceName, Target, compute_float, identifier};
 use crate::shape::SymInt;
 use crate::span::{Source, Written, current_modules, current_source};
 use crate::tensor::{Dtype, Geometry, Tensor};
@@ -82,6 +82,12 @@ pub struct Recorder {
 pub(in crate::dynamo) fn grad_fn(t: &Tensor) -> Option<Rc<str>> {
     let node = || autograd_meta::peek(t, |m| m.grad_fn.as_ref().map(|(node, _)| node.name.as_str().into()));
     autograd_meta::requires_grad(t).then(|| node().unwrap_or_else(|| "".into()))
+}
+
+/// The class of a tensor, where it is one of the script's that says how it answers operators.
+pub(in crate::dynamo) fn class_of(t: &Tensor) -> Option<Rc<str>> {
+    let class = t.imp().subclass.borrow().clone()?;
+    Some(identifier(&class.class_name()).as_ref().into())
 }
 
 impl Recorder {
@@ -319,6 +325,7 @@ impl Recorder {
             }
         }
         let unknown: Vec<SymInt> = made.into_iter().filter(|size| size.hint().is_none()).collect();
+        spec.subclass = spec.subclass.map(|meta| meta.made_symbolic(&geometry).with_sizes());
         spec.spec.geometry = geometry;
         let plain = subclass::plain_specs(&spec.subclass, &spec.spec).iter().map(Tensor::fake).collect::<Result<_>>()?;
         let fake_tensor = subclass::wrap_fake(plain, &spec.subclass)?;
@@ -340,7 +347,13 @@ impl Recorder {
         };
         let grad_fn = grad_fn(t).map(|name| if spec.is_leaf { "".into() } else { name });
         let spec = InputSpec { called: Some(source.called()), ..spec };
-        let meta = Meta { value: Some(FakeValue::Tensor(spec.spec.clone())), grad_fn, input: spec.called.clone(), ..Meta::default() };
+        let meta = Meta {
+            value: Some(FakeValue::Tensor(spec.spec.clone())),
+            grad_fn,
+            subclass: class_of(t),
+            input: spec.called.clone(),
+            ..Meta::default()
+        };
         let node = self.output().graph.borrow_mut().placeholder(&source.name, meta);
         self.output().nodes.borrow_mut().insert(fake_tensor.id(), node);
         self.output().by_real.borrow_mut().insert(t.id(), index);
@@ -508,7 +521,8 @@ impl Recorder {
             _ => (Shown::Function(format!("torch.{}", entry.base_name()).into()), entry.base_name()),
         };
         let target = Target::Torch { op: entry.name.into(), shown };
-        let meta = Meta { grad_fn: result.as_tensor().and_then(grad_fn), ..self.meta(fake_value(result)) };
+        let subclass = result.as_tensor().and_then(class_of);
+        let meta = Meta { grad_fn: result.as_tensor().and_then(grad_fn), subclass, ..self.meta(fake_value(result)) };
         let id = self.output().graph.borrow_mut().call(name, target, positional, keywords, meta.clone());
         self.output().graph.borrow_mut().node_mut(id).written = self.output().writing.stamp();
         let place = self.place();
@@ -533,7 +547,8 @@ impl Recorder {
             Value::List(items) => {
                 for (i, item) in items.iter().enumerate() {
                     let Value::Tensor(t) = item else { continue };
-                    let meta = Meta { value: Some(FakeValue::Tensor(t.spec())), grad_fn: grad_fn(t), ..meta.clone() };
+                    let value = Some(FakeValue::Tensor(t.spec()));
+                    let meta = Meta { value, grad_fn: grad_fn(t), subclass: class_of(t), ..meta.clone() };
                     let item = self.output().graph.borrow_mut().call(
                         "getitem",
                         Target::Getitem,

@@ -12,7 +12,9 @@ use crate::dynamo::containers::{elements_of, for_each_leaf};
 use crate::dynamo::guards::manager;
 use crate::dynamo::guards::needs::{Needs, guarded};
 use crate::dynamo::source::Locals;
-use crate::python::native::tensor::{TensorBase, float_hint, made, symbolic, symbolic_float, symbolic_hint, take_made, wrap};
+use crate::python::native::tensor::{
+    TensorBase, float_hint, held_by_python, made, symbolic, symbolic_float, symbolic_hint, take_made, wrap,
+};
 use crate::shape::FloatExpr;
 use crate::tensor::Tensor;
 
@@ -213,9 +215,8 @@ pub fn is_among(t: &Tensor, values: &[Value]) -> bool {
 
 /// Fake tensors that are live in Python, or that the call that breaks the graph reads.
 pub fn alive(recorder: &Recorder) -> Vec<Tensor> {
-    recorder.alive().into_iter().filter(|t| known_to_python(t) || recorder.needs(t).is_some() || recorder.is_gradient(t)).collect()
-}
-
-pub fn known_to_python(t: &Tensor) -> bool {
-    t.imp().python.borrow().is_some()
+    let all = recorder.alive();
+    let held = held_by_python(all.clone());
+    let is_held = |t: &Tensor| held.iter().any(|h| h.is(t));
+    all.into_iter().filter(|t| is_held(t) || recorder.needs(t).is_some() || recorder.is_gradient(t)).collect()
 }

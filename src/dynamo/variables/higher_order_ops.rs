@@ -11,6 +11,7 @@ use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
 
 use super::backward_state;
 use super::torch::name_results;
+use crate::aot::subclass::fake_like;
 use crate::aot::trace::add_checkpoint_policy;
 use crate::autograd::{Body, Node, gradient_edge, meta, rebase_history};
 use crate::dispatch::{Modes, Value, modes, set_modes};
@@ -230,14 +231,18 @@ pub fn forward(recorder: &Rc<Recorder>, context: &PyObjectRef, args: &[PyObjectR
         recorder.name_argument(&t, "arg");
     }
     let mark = recorder.mark();
-    let before = no_grad(recorder);
+    // Where nothing is differentiated, it is a function like others.
+    let is_differentiated = modes().grad && args.iter().filter_map(|o| to_tensor(o)).any(|t| meta::requires_grad(&t));
+    let before = is_differentiated.then(|| no_grad(recorder));
     let result = in_body(|| vm.call_method(context, "_run_forward", (vm.ctx.new_tuple(args.to_vec()),)));
     let written = tensors_of(context, "dirty_tensors", vm)?;
     let result = match result {
         Ok(result) if recorder.is_since(&mark) => own_outputs(&result, args, &written, vm),
         other => other,
     };
-    restore(recorder, &mark, before);
+    if let Some(before) = before {
+        restore(recorder, &mark, before);
+    }
     let same = recorder.is_since(&mark);
     Ok((Forward { mark, end: recorder.position(), result: result?, written }, same))
 }
@@ -302,7 +307,7 @@ pub fn function(
         grads.push(match to_tensor(o) {
             None => vm.ctx.none(),
             Some(t) => {
-                let grad = Tensor::fake(&t.spec()).map_err(error)?;
+                let grad = fake_like(&t).map_err(error)?;
                 let name = names.get(i + 1).cloned().unwrap_or_else(|| format!("grad_{i}"));
                 given.push(recorder.given(&name, &grad));
                 wrap(&grad, vm)?
@@ -333,7 +338,7 @@ pub fn function(
     let forward = Part { range: start..end, takes, returns };
     // What was written to stays the tensor that it is.
     let is_written = |t: &Tensor| written.iter().any(|w| w.is(t));
-    let result_of = |t: &Tensor| if is_written(t) { Ok(t.clone()) } else { Tensor::fake(&t.spec()) };
+    let result_of = |t: &Tensor| if is_written(t) { Ok(t.clone()) } else { fake_like(t) };
     let results = tensors.iter().map(result_of).collect::<Result<Vec<_>>>().map_err(error)?;
     let name = cls.get_attr("__name__", vm)?.str(vm)?.to_string_lossy().into_owned();
     let node = Node::new(format!("{name}Backward"), edges, Box::new(Recorded(name)));

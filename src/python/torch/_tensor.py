@@ -64,7 +64,14 @@ class Size(tuple):
 _native._set_size_class(Size)
 
 
-class Tensor(TensorBase):
+class _TensorMeta(type):
+    """The class of classes of tensors. A graph that is captured can hold a call of one."""
+
+
+_native_subclass.watch_calls(_TensorMeta)
+
+
+class Tensor(TensorBase, metaclass=_TensorMeta):
     """A multi-dimensional array of one dtype."""
 
     __module__ = "torch"

@@ -40,7 +40,9 @@ impl GetAttr for TensorBase {
     fn getattro(zelf: &Py<Self>, name: &Py<PyStr>, vm: &VirtualMachine) -> PyResult {
         if crate::dynamo::tracing::capturing() && crate::python::span::in_script() {
             touched(zelf);
-            super::subclass::graph_break_at_attribute(&zelf.tensor(), name, vm)?;
+            if let Some(inner) = super::subclass_calls::inner_tensor(&zelf.tensor(), name, vm)? {
+                return Ok(inner);
+            }
         }
         match super::torch_function::attribute(zelf, name, vm)? {
             Some(value) => Ok(value),

@@ -32,6 +32,14 @@ fn function(part: Part, entry: &OpEntry) -> Option<PyObjectRef> {
     FUNCTIONS.with_borrow(|f| f.get(&(entry.id, part)).cloned())
 }
 
+/// Defines an operator that is composed of what a function of Python's does.
+pub(super) fn define_composite(namespace: &str, signature: &str, function: PyObjectRef) -> Result<&'static OpEntry> {
+    set_script_operators(Rc::new(Script));
+    let entry = crate::dispatch::define(namespace, signature)?;
+    FUNCTIONS.with_borrow_mut(|f| f.insert((entry.id, Part::Composite), function));
+    Ok(entry)
+}
+
 /// An argument as a Python object: a list is a list, as the schema says.
 fn object(argument: &Argument, value: &Value, vm: &VirtualMachine) -> PyResult {
     let plain = match &argument.ty {

@@ -26,6 +26,7 @@ mod saved_hooks;
 pub mod sdp;
 mod size;
 pub(super) mod subclass;
+mod subclass_calls;
 mod subscript;
 pub(in crate::python) mod symint;
 pub(super) mod tape;
@@ -38,7 +39,7 @@ pub(crate) use fake::environment_of;
 pub(super) use functions::module_def;
 pub(crate) use hooks::{call_from_engine, grad_hook};
 pub(crate) use overloads::{bound, overload, overload_entry};
-pub(crate) use payload::{TensorBase, replace_payload, wrap};
+pub(crate) use payload::{TensorBase, held_by_python, replace_payload, wrap};
 pub(crate) use reading::read_truth;
 pub(crate) use subclass::has_mode;
 pub(crate) use symint::{
@@ -51,6 +52,7 @@ pub(crate) use torch_function::{WrittenIn, overridden};
 pub(crate) fn forget_classes() {
     library::forget();
     subclass::forget();
+    subclass_calls::forget();
     torch_function::forget();
     compiled_autograd::forget();
     payload::forget();

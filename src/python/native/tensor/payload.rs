@@ -1,6 +1,7 @@
 //! What is behind a Python tensor: its payload, the one object that each tensor has, and the classes of such objects.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 
 use rustpython_vm::builtins::{PyDictRef, PyType, PyTypeRef};
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine};
@@ -105,6 +106,27 @@ pub fn object_of(t: &Tensor) -> Option<(PyTypeRef, PyDictRef)> {
     let known = t.imp().subclass.borrow();
     let instance = known.as_ref()?.as_any().downcast_ref::<Instance>()?;
     Some((instance.class.clone(), instance.dict.clone()))
+}
+
+/// How many hold the Python object of a tensor; none where it has no object.
+fn holders(t: &Tensor) -> usize {
+    let slot = t.imp().python.borrow();
+    // SAFETY: as in `wrap`.
+    slot.as_ref().and_then(|b| b.downcast_ref::<Known>()).map_or(0, |known| unsafe { &*known.object }.strong_count())
+}
+
+/// Those of some tensors that Python holds: by more than the attributes of those among them that are made of others.
+pub fn held_by_python(tensors: Vec<Tensor>) -> Vec<Tensor> {
+    let mut as_parts: HashMap<u64, usize> = HashMap::new();
+    for (_, dict) in tensors.iter().filter_map(object_of) {
+        for (_, value) in dict {
+            if let Some(part) = value.downcast_ref::<TensorBase>() {
+                *as_parts.entry(part.tensor().id()).or_default() += 1;
+            }
+        }
+    }
+    let as_part = |t: &Tensor| as_parts.get(&t.id()).copied().unwrap_or(0);
+    tensors.iter().filter(|t| holders(t) > as_part(t)).cloned().collect()
 }
 
 /// The Python object of a tensor: the one it is known by, or a new one.

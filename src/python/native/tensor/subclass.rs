@@ -8,7 +8,7 @@ use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use rustpython_vm::builtins::{PyDict, PyStr, PyType, PyTypeRef};
+use rustpython_vm::builtins::{PyDict, PyType, PyTypeRef};
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::vm::thread::with_current_vm;
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
@@ -72,18 +72,6 @@ pub fn new_object(t: &Tensor, class: PyTypeRef, vm: &VirtualMachine) -> PyResult
     Ok(object)
 }
 
-/// What a value of the graph being recorded is made of is asked for: no graph shows that, so it ends before.
-pub fn graph_break_at_attribute(t: &Tensor, name: &Py<PyStr>, vm: &VirtualMachine) -> PyResult<()> {
-    let Some((class, dict)) = object_of(t).filter(|_| tracing::recorder().is_some_and(|r| r.is_traced(t))) else { return Ok(()) };
-    match dict.get_item_opt(name.as_object(), vm)? {
-        Some(value) if to_tensor(&value).is_some() => {
-            let what = format!("getattr of {} on a {} that the graph computes", name.to_string_lossy(), class.name());
-            tracing::graph_break_of(t, &Unsupported::own(&what)).map_err(|e| raise(e, vm))
-        }
-        _ => Ok(()),
-    }
-}
-
 /// While it lives, nothing above the script's class sees what the script does.
 fn below() -> Exclude {
     Exclude::down_to(Key::Lower)
@@ -93,6 +81,10 @@ impl Subclass for Instance {
     fn copied(&self) -> Rc<dyn Subclass> {
         let dict = with_current_vm(|vm| PyDict::copy(&self.dict).into_ref(&vm.ctx));
         Rc::new(Instance { class: self.class.clone(), dict })
+    }
+
+    fn class_name(&self) -> String {
+        self.class.name().to_string()
     }
 
     fn flatten(&self, t: &Tensor) -> Result<Option<Parts>> {
@@ -334,6 +326,12 @@ mod module {
             super::super::packet::made_to_require_grad(&made).map_err(error)?;
         }
         new_object(&made, class, vm)
+    }
+
+    /// Calls of the metaclass's classes may become part of a graph from here on.
+    #[pyfunction]
+    fn watch_calls(metaclass: PyTypeRef) {
+        super::super::subclass_calls::watch(&metaclass);
     }
 
     /// A mode sees every operator from here on, before those around it.
