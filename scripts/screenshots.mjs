@@ -1,5 +1,5 @@
 // Makes the pictures of the documentation from the built page: `node scripts/screenshots.mjs [NAME...]` writes every view (or
-// those named) in both themes, wide and on a phone, to docs/screenshots/.
+// those named) in both themes, wide and on a phone, to docs/screenshots/, and the card (`card`) that stands beside links to www/public/.
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { example, settled } from "../tests/e2e/lib/page.mjs";
@@ -48,6 +48,19 @@ for (const [size, options] of SIZES) {
   await leave(page);
   await openFrame(page, address);
   await shoot("frame");
+  await context.close();
+}
+
+// What other pages show beside a link.
+if (wanted.length === 0 || wanted.includes("card")) {
+  const context = await browser.newContext({ viewport: { width: 1200, height: 630 }, colorScheme: "light" });
+  const page = await context.newPage();
+  await page.goto(address);
+  await settled(page);
+  await page.getByRole("tablist", { name: "View" }).getByRole("tab", { name: "Picture" }).click();
+  await page.locator(".picture-host[data-layout]").waitFor();
+  await page.waitForTimeout(400);
+  await sharp(await page.screenshot()).png({ palette: true, colours: 128, effort: 10, dither: 0 }).toFile(`${ROOT}www/public/card.png`);
   await context.close();
 }
 

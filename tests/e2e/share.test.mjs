@@ -134,6 +134,44 @@ describe("a link", () => {
     assert.equal(await first.locator(".notice").count(), 0);
   });
 
+  it("of a script that is too long for a comment says so, and offers the file", async () => {
+    const page = await pages.open();
+    await share(page, `# Long\nprint(1)\n# ${"and on ".repeat(10_000)}\n`);
+    assert.equal(await page.title(), "Long · AOT Playground");
+    const arrives = page.waitForEvent("download");
+    await page.locator(".popover .note").getByRole("button", { name: "Download script.py" }).click();
+    assert.match(await readFile(await (await arrives).path(), "utf8"), /^# Long\n/);
+  });
+
+  it("in a frame costs nothing before it is seen, and is as high as what it shows", async () => {
+    const page = await pages.open();
+    const link = await share(page, COMPILED);
+    await page.getByText("Frame for another page").click();
+    await page.locator(".share-frame").getByRole("combobox").first().selectOption("the graph's text alone");
+    await page.locator(".share-frame").getByLabel("Theme").selectOption("dark");
+    await page.getByLabel("As high as").check();
+    await page.getByRole("button", { name: "Copy the frame" }).click();
+    await shows(page.locator(".popover [role=status]"), "The frame is on your clipboard");
+    const markup = await page.evaluate(() => navigator.clipboard.readText());
+    const other = await page.context().newPage();
+    const asked = [];
+    other.on("request", (request) => asked.push(new URL(request.url()).pathname));
+    // The browser would wait, too, as long as the frame is far away.
+    await other.setContent(`<div style="height: 1400px"></div>${markup.replace("lazy", "eager")}`);
+    const frame = other.frameLocator("iframe");
+    await frame.locator("html[data-theme=dark]").waitFor({ state: "attached" });
+    await other.waitForLoadState("networkidle");
+    assert.deepEqual(asked, ["/embed.html"]);
+    await other.locator("iframe").scrollIntoViewIfNeeded();
+    await shows(frame.locator(".graph-text"), "aten.sin");
+    assert.equal(await frame.getByRole("tab").count(), 0);
+    // Nothing in it scrolls: all of it is seen.
+    await other.waitForFunction(() => document.querySelector("iframe").clientHeight !== 480);
+    const [high, whole] = await frame.locator("#app").evaluate((app) => [innerHeight, app.scrollHeight]);
+    assert.ok(high >= whole && whole > 100, `${whole} in ${high}`);
+    assert.equal(await frame.getByRole("link", { name: "Open" }).getAttribute("href"), pages.base() + link);
+  });
+
   it("does not cost visitors their own script", async () => {
     const page = await pages.open();
     const link = await share(page, 'print("theirs")');

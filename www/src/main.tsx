@@ -11,17 +11,20 @@ import example from "./gallery/examples/mlp.py?raw";
 import { Layout } from "./layout/layout";
 import { keepOffline } from "./offline/register";
 import { followAddress, forgetAddress, notice, openFromAddress } from "./state/address";
-import { embedded } from "./state/embedded";
+import { embedded, fits } from "./state/embedded";
 import { acceptDrops, recognizePastes } from "./state/files";
+import { tellHeight } from "./state/fit";
 import { prepareGpu } from "./state/gpu";
+import { onlyPane } from "./state/layout";
 import { prepareReader } from "./state/logs";
 import { followOtherTabs, keep, untouched } from "./state/script";
 import { select } from "./state/selection";
 import { engine, startEngine } from "./state/session";
 import { followTheme } from "./state/theme";
+import { followTitle } from "./state/title";
 import { Dialogs } from "./ui/dialogs";
 import { DropHint } from "./ui/drop";
-import { FrameHeader } from "./ui/frame";
+import { FrameFooter, FrameHeader } from "./ui/frame";
 import { Header } from "./ui/header";
 import { LogBar } from "./ui/log-bar";
 import { NoticeBar } from "./ui/notice";
@@ -52,6 +55,7 @@ effect(() => {
 });
 window.addEventListener("pagehide", keep);
 followTheme();
+followTitle();
 followOtherTabs();
 window.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && !event.defaultPrevented) select(undefined);
@@ -72,14 +76,17 @@ if (import.meta.env.PROD && !embedded) {
 const root = document.getElementById("app");
 if (root) {
   document.documentElement.classList.toggle("embedded", embedded);
+  document.documentElement.classList.toggle("fits", fits);
+  if (fits) tellHeight(root);
   render(
     <>
-      {embedded ? <FrameHeader /> : <Header />}
+      {!embedded ? <Header /> : !onlyPane && <FrameHeader />}
       <NoticeBar />
       <LogBar />
       <main class="main">
         <Layout />
       </main>
+      {onlyPane && <FrameFooter />}
       <Dialogs />
       <DropHint />
     </>,

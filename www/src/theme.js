@@ -7,11 +7,13 @@
   let wanted = options.get("theme");
   try {
     // A frame in another page keeps nothing, and follows nothing that was kept.
-    if (!options.has("embed")) wanted ??= localStorage.getItem("aot-playground/theme");
+    if (!options.has("embed") && !location.pathname.endsWith("/embed.html")) wanted ??= localStorage.getItem("aot-playground/theme");
   } catch {}
   const show = () => {
     const { wanted } = root.dataset;
     root.dataset.theme = wanted === "system" ? (dark.matches ? "dark" : "light") : wanted;
+    // Until the styles are there, too.
+    root.style.colorScheme = root.dataset.theme;
   };
   root.dataset.wanted = wanted === "light" || wanted === "dark" ? wanted : "system";
   dark.addEventListener("change", show);

@@ -1,6 +1,7 @@
 // @vitest-environment node
 import { expect, it } from "vitest";
-import { differsReport, MOST_OF_A_COMMENT } from "../src/exports/differs";
+import { differsReport } from "../src/exports/differs";
+import { MOST_OF_A_COMMENT } from "../src/exports/text";
 import { DEFAULTS } from "../src/state/options";
 
 const build = { version: "0.1.0", commit: "1a2b3c4d5", source: "", tracker: "" };

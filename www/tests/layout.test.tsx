@@ -1,5 +1,6 @@
 import { render } from "preact";
 import { expect, it, vi } from "vitest";
+import { frameOf } from "../src/state/layout";
 import { Split } from "../src/layout/split";
 import { Tabs } from "../src/layout/tabs";
 
@@ -35,4 +36,12 @@ it("walks tabs with the arrow keys, around the ends", () => {
   for (const key of ["ArrowRight", "ArrowLeft", "End"]) press(list, key);
   expect(onOpen.mock.calls.map(([key]) => key as string)).toEqual(["b", "c", "c"]);
   expect([...root.querySelectorAll("button")].map((button) => button.tabIndex)).toEqual([0, -1, -1]);
+});
+
+it("a frame has the panes that its address names, and those that it does not know are left out", () => {
+  const shape = (node: ReturnType<typeof frameOf>): unknown => (node.kind === "group" ? node.panes : [shape(node.first), shape(node.second)]);
+  expect(shape(frameOf(undefined, ["saved", "script", "saved"]))).toEqual([["script"], ["saved"]]);
+  expect(shape(frameOf(undefined, ["memory", "guards"]))).toEqual(["memory", "guards"]);
+  expect(shape(frameOf("output", ["memory"]))).toEqual(["output"]);
+  expect(shape(frameOf(undefined, ["constructor", ""]))).toEqual(shape(frameOf(undefined, undefined)));
 });

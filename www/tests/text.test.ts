@@ -20,5 +20,9 @@ describe("a script in Markdown", () => {
 });
 
 it("a frame carries the link and asks for the view that only shows", () => {
-  expect(frameMarkup("http://h/page/#v2/abc")).toContain('src="http://h/page/?embed#v2/abc"');
+  expect(frameMarkup("http://h/page/#v2/abc")).toContain('src="http://h/page/embed.html#v2/abc"');
+  const markup = frameMarkup("http://h/page/?x#v2/abc", { panes: "script,saved", theme: "dark", fits: true });
+  expect(markup).toContain('src="http://h/page/embed.html?panes=script,saved&amp;theme=dark&amp;height=fit#v2/abc"');
+  expect(markup).toContain("data.height");
+  expect(frameMarkup("http://h/index.html#v2/abc", { only: "picture" })).toContain('src="http://h/embed.html?only=picture#v2/abc"');
 });

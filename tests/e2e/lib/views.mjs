@@ -265,12 +265,12 @@ export async function leave(page) {
   if (await dismiss.count()) await dismiss.click();
 }
 
-/** A frame in another page, by the link that Share gives. */
-export async function openFrame(page, base) {
+/** A frame in another page, by the link that Share gives; `options` of its address begin with `?`. */
+export async function openFrame(page, base, options = "") {
   await button(page, "Share");
   await page.waitForFunction(() => location.hash.length > 10);
   const hash = new URL(page.url()).hash;
   await page.goto("about:blank");
-  await page.goto(`${base}?embed${hash}`);
+  await page.goto(`${base}embed.html${options}${hash}`);
   await settled(page);
 }

@@ -19,8 +19,6 @@ export interface Differs {
   graphs: string;
 }
 
-/** Characters of a comment that GitHub takes. */
-export const MOST_OF_A_COMMENT = 65_536;
 /** Characters of a part that the report need not have whole. */
 const MOST_PRINTED = 8000;
 const MOST_GRAPHS = 30_000;

@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { PANES, type PaneId } from "../panes/panes";
-import { type Arrangement, arrangement, type Group as GroupOf, keepLayout, kept, maximized, narrow, openPane, panesInOrder, showPane } from "../state/layout";
+import { type Arrangement, arrangement, type Group as GroupOf, keepLayout, kept, maximized, narrow, onlyPane, openPane, panesInOrder, showPane } from "../state/layout";
 import { Split } from "./split";
 import { Tabs } from "./tabs";
 
@@ -61,6 +61,8 @@ function Group(group: GroupOf): JSX.Element {
   const open = openPane(group);
   const Pane = open && PANES[open].component;
   const Tools = open && PANES[open].tools;
+  // Alone, it needs no tab, and nothing that is done with it.
+  if (onlyPane) return <section class="group alone" aria-label={PANES[onlyPane].title} data-pane={onlyPane}>{Pane && <Pane />}</section>;
   const isLarge = !narrow.value && maximized.value === id;
   const tabs = panes.map((key) => ({ key, title: <PaneTitle pane={key} /> }));
   return (

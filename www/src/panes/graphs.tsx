@@ -6,6 +6,7 @@ import { keptOf } from "../report/counts";
 import { formatBytes, plural } from "../report/format";
 import { isTraced, STAGE_HELP, STAGE_TITLES, type Stage, type Unit } from "../report/stages";
 import { notice } from "../state/address";
+import { onlyGraphs } from "../state/layout";
 import { unreadable } from "../state/logs";
 import { engine, graphsAreOld, graphsRun, shown } from "../state/session";
 import { allUnits, selectedStage, selectedUnit, stagesOfUnit, wantedStage, wantedUnit } from "../state/unit";
@@ -44,6 +45,8 @@ export function GraphsPane(): JSX.Element {
       </div>
     );
   }
+  const view = graphView.value === "text" ? <GraphText /> : graphView.value === "picture" ? <Picture /> : <Table />;
+  if (onlyGraphs) return <div class="graph-view">{view}</div>;
   return (
     <div class="graphs">
       <div class="graph-bar">
@@ -82,7 +85,7 @@ export function GraphsPane(): JSX.Element {
       </div>
       <div class="graph-view" id="stage-panel" role="tabpanel" aria-labelledby={`stage-tab-${stage}`}>
         <div class="graph-view" id="view-panel" role="tabpanel" aria-labelledby={`view-tab-${graphView.value}`}>
-          {graphView.value === "text" ? <GraphText /> : graphView.value === "picture" ? <Picture /> : <Table />}
+          {view}
         </div>
       </div>
     </div>

@@ -2,7 +2,7 @@
 // it in a group; sizes and open tabs are kept between visits. A narrow window gets a single group with everything in it.
 import { computed, signal } from "@preact/signals";
 import type { PaneId } from "../panes/panes";
-import { embedded } from "./embedded";
+import { embedded, only, wantedPanes } from "./embedded";
 import { looked } from "./looked";
 import { loadLayout, saveLayout } from "./storage";
 
@@ -42,27 +42,50 @@ const WIDE: Arrangement = {
     second: { kind: "group", id: "details", label: "Details", panes: ["saved", "partition", "memory", "aliasing", "guards", "run"] },
   },
 };
-const NARROW: Arrangement = {
+const NARROW: Group = {
   kind: "group",
   id: "all",
   label: "Views",
   panes: ["script", "output", "graphs", "saved", "partition", "memory", "timeline", "plot", "aliasing", "guards", "run"],
 };
-/** What a frame in another page shows: script and graphs, or one above the other. */
-const FRAME: Arrangement = {
-  kind: "split",
-  id: "main",
-  direction: "row",
-  at: 0.42,
-  label: "Width of the script",
-  first: { kind: "group", id: "script", label: "Script", panes: ["script", "output"] },
-  second: { kind: "group", id: "graphs", label: "Graphs", panes: ["graphs", "saved", "partition", "memory", "aliasing", "guards", "timeline"] },
-};
+/** What a frame in another page shows: the script on the left, what became of it on the right; those panes that its address names, where it does. */
+const FRAME_LEFT: readonly PaneId[] = ["script", "output"];
+const FRAME_RIGHT: readonly PaneId[] = ["graphs", "saved", "partition", "memory", "aliasing", "guards", "timeline"];
+
+/** Views of graphs that a frame may show alone. */
+const GRAPHS = ["text", "picture", "table"] as const;
+
+/** The view of graphs that a frame shows alone. */
+export const onlyGraphs = GRAPHS.find((view) => view === only);
+/** The pane that a frame shows alone. */
+export const onlyPane = onlyGraphs ? "graphs" : NARROW.panes.find((pane) => pane === only);
+
+/** What a frame shows, of the panes that its address names. */
+export function frameOf(alone: PaneId | undefined, wanted: readonly string[] | undefined): Arrangement {
+  const named = wanted?.flatMap((name) => NARROW.panes.find((pane) => pane === name) ?? []) ?? [];
+  const panes = alone ? [alone] : named.length > 0 ? [...new Set(named)] : [...FRAME_LEFT, ...FRAME_RIGHT];
+  const left = panes.filter((pane) => FRAME_LEFT.includes(pane) || pane === "plot");
+  const right = panes.filter((pane) => !left.includes(pane));
+  if (left.length === 0 || right.length === 0) return { kind: "group", id: "all", label: "Views", panes };
+  return {
+    kind: "split",
+    id: "main",
+    direction: "row",
+    at: 0.42,
+    label: "Width of the script",
+    first: { kind: "group", id: "script", label: "Script", panes: left },
+    second: { kind: "group", id: "graphs", label: "Graphs", panes: right },
+  };
+}
+
+const FRAME = frameOf(onlyPane, wantedPanes);
+/** The same in a narrow frame: one group. */
+const NARROW_FRAME: Group = onlyPane || wantedPanes ? { ...NARROW, panes: groups(FRAME).flatMap(({ panes }) => panes) } : NARROW;
 
 /** Sizes of splits and open tabs, by the names above. */
 export const kept = signal<Record<string, unknown>>(embedded ? {} : loadLayout());
 export const narrow = signal(false);
-export const arrangement = computed(() => (narrow.value ? NARROW : embedded ? FRAME : WIDE));
+export const arrangement = computed(() => (embedded ? (narrow.value ? NARROW_FRAME : FRAME) : narrow.value ? NARROW : WIDE));
 
 /** The pane that the visitor opened last. */
 export const front = looked<PaneId | undefined>("front", undefined, (raw) => groups(NARROW).flatMap(({ panes }) => panes).find((pane) => pane === raw));

@@ -3,7 +3,7 @@ import { PANES, type PaneId } from "../panes/panes";
 import { quote, quoteAll } from "../report/quote";
 import { STAGES } from "../report/stages";
 import { embedded } from "./embedded";
-import { front, panesInFront, showPane } from "./layout";
+import { front, onlyGraphs, panesInFront, showPane } from "./layout";
 import type { Place } from "./link";
 import { bringLooks, keptLooks } from "./looked";
 import { bringSelection, keptSelection, select } from "./selection";
@@ -49,7 +49,7 @@ export function goTo(place: Place): string[] {
   if (embedded && front.value) showPane(front.value);
   wantedUnit.value = place.unit;
   wantedStage.value = known(place.stage, STAGES, "a stage") ?? wantedStage.value;
-  graphView.value = known(place.graphs, GRAPH_VIEWS, "graphs in a way") ?? graphView.value;
+  graphView.value = onlyGraphs ?? known(place.graphs, GRAPH_VIEWS, "graphs in a way") ?? graphView.value;
   wantedWrap.value = place.wrap ?? wantedWrap.value;
   foldGraphs.value = place.fold ?? foldGraphs.value;
   collapsed.value = place.collapsed ?? {};

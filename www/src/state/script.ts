@@ -8,6 +8,7 @@ import { type Options, options } from "./options";
 import type { Shared } from "./link";
 import { select } from "./selection";
 import { requestRun } from "./session";
+import { titleScript } from "./title";
 import { addDraft, loadScript, onScriptElsewhere, saveScript } from "./storage";
 
 /** Whose a program is. What one link's script did to its interpreter no other script meets: each link counts for itself. */
@@ -46,6 +47,7 @@ export const editor = createScriptEditor({
     showLinked(editor, []);
   },
   onPause: () => {
+    titleScript(program());
     keep();
     runScript();
   },
@@ -83,6 +85,7 @@ export function newLink(): Origin {
 /** Opens a program in the place of what is there, and runs it unless it `waits` for the visitor. */
 export function open(shared: Shared, from: Origin, { waits = false } = {}): void {
   setText(editor, shared.program);
+  titleScript(shared.program);
   options.value = shared.options;
   origin = from;
   untouched.value = true;

@@ -1,13 +1,14 @@
 // The ways out: a link, in several dresses, and the way to the exports.
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { copy, delivered } from "../exports/deliver";
-import { frameMarkup, markdownLink, markdownWithCode } from "../exports/text";
+import { copy, delivered, download } from "../exports/deliver";
+import { markdownLink, markdownWithCode, MOST_OF_A_COMMENT } from "../exports/text";
 import { share } from "../state/address";
 import { openDialog } from "../state/dialogs";
 import { program } from "../state/script";
 import { logRun } from "../state/session";
 import { Popover } from "./popover";
+import { ShareFrame } from "./share-frame";
 import { ShareLog } from "./share-log";
 
 export function ShareMenu(): JSX.Element {
@@ -32,10 +33,10 @@ export function ShareMenu(): JSX.Element {
 const DRESSES: readonly (readonly [string, string, (href: string) => string])[] = [
   ["Copy Markdown link", "The Markdown link", (link) => markdownLink(program(), link)],
   ["Copy Markdown with code", "The Markdown", (link) => markdownWithCode(program(), link)],
-  ["Copy frame for a page", "The frame", frameMarkup],
 ];
 
 function ShareScript({ href }: { href: string }): JSX.Element {
+  const tooLong = markdownWithCode(program(), href).length > MOST_OF_A_COMMENT;
   return (
     <>
       <p role="status">{delivered.value || "This link brings all of this back:"}</p>
@@ -52,6 +53,16 @@ function ShareScript({ href }: { href: string }): JSX.Element {
             {title}
           </button>
         ))}
+        {tooLong && (
+          <p class="note">
+            With its code this script is longer than a comment on GitHub may be ({MOST_OF_A_COMMENT.toLocaleString("en")} characters).{" "}
+            <button type="button" class="link" onClick={() => download(new Blob([program()], { type: "text/x-python" }), "script.py")}>
+              Download script.py
+            </button>{" "}
+            to attach it.
+          </p>
+        )}
+        <ShareFrame href={href} />
         <button type="button" class="button" onClick={() => openDialog("export")}>
           Export graphs and report…
         </button>
