@@ -111,6 +111,26 @@ with compiled_autograd._enable(torch.compile(backend="aot_eager")):
     await shows(page.locator(".hover-card"), /aten\.\w+.*\(.*Tensor.*\) -> .*result of aten/);
   });
 
+  it("show two graphs side by side: of another stage, under another backend, of a run that was pinned", async () => {
+    const page = await pages.open();
+    await write(page, COMPILED);
+    await shows(page.locator(".graph-text"), "aten.sin");
+    await settled(page);
+    await page.getByRole("button", { name: "Beside" }).click();
+    const [first, second] = ["First graph", "Second graph, beside it"].map((name) => page.getByRole("region", { name, exact: true }));
+    await second.getByLabel("Stage of the second graph").selectOption("backward");
+    await shows(second.locator(".graph-text[data-stage=backward]"), "tangents_1");
+    await first.locator(".cm-line", { hasText: "aten.cos" }).click();
+    await shows(second.locator(".cm-linked"), "aten.cos");
+    await second.getByLabel("Backend of the second graph").selectOption("eager");
+    await shows(second.locator(".graph-text[data-stage=captured]"), "x.sin()");
+    await second.getByRole("button", { name: "Pin this run" }).click();
+    await second.getByLabel("Stage of the second graph").selectOption("backward");
+    await write(page, COMPILED.replace("sin()", "tanh()"));
+    await shows(first, "aten.tanh");
+    await shows(second, "aten.cos");
+  });
+
   it("lists saved values the largest first, and by line", async () => {
     const page = await pages.open();
     await settled(page);

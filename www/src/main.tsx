@@ -11,6 +11,7 @@ import example from "./gallery/examples/mlp.py?raw";
 import { Layout } from "./layout/layout";
 import { keepOffline } from "./offline/register";
 import { followAddress, forgetAddress, notice, openFromAddress } from "./state/address";
+import { prepareBeside } from "./state/beside";
 import { embedded, fits } from "./state/embedded";
 import { acceptDrops, recognizePastes } from "./state/files";
 import { tellHeight } from "./state/fit";
@@ -34,7 +35,9 @@ import "./styles/panes.css";
 import "./styles/dialogs.css";
 
 const interpreter = new ModuleSource(interpreterUrl, __INTERPRETER_BYTES__);
-void startEngine(interpreter, () => new Worker(new URL("./engine/interpreter.worker.ts", import.meta.url), { type: "module" }));
+const interpreterWorker = (): Worker => new Worker(new URL("./engine/interpreter.worker.ts", import.meta.url), { type: "module" });
+void startEngine(interpreter, interpreterWorker);
+prepareBeside(interpreter, interpreterWorker);
 prepareExports(interpreter, () => new Worker(new URL("./engine/export.worker.ts", import.meta.url), { type: "module" }));
 prepareGpu(
   new ModuleSource(gpuUrl, __GPU_BYTES__),

@@ -28,8 +28,18 @@ export const VIEWS = [
     },
   },
   {
+    name: "beside",
+    async go(page) {
+      await graphs(page, "Text", "Joint");
+      await button(page, "Beside");
+      await page.getByLabel("Stage of the second graph").selectOption("backward");
+      await page.locator(".graph-text .cm-line", { hasText: "torch.ops.aten" }).first().click();
+    },
+  },
+  {
     name: "picture",
     async go(page) {
+      await button(page, "Beside");
       await graphs(page, "Picture", "Joint");
       await page.locator(".picture-host[data-layout]").waitFor();
     },

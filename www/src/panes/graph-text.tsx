@@ -1,5 +1,5 @@
 // The text of the selected graph as PyTorch prints it: saved values are marked, and lines linked to the script's.
-import { effect, untracked, useSignalEffect } from "@preact/signals";
+import { effect, type ReadonlySignal, untracked, useSignalEffect } from "@preact/signals";
 import type { EditorView } from "@codemirror/view";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -12,7 +12,7 @@ import { setWrapping } from "../editor/wrapping";
 import type { GraphView } from "../generated/report";
 import { about } from "../report/about";
 import { belongs, correspond } from "../report/correspond";
-import { isTraced, STAGE_TITLES } from "../report/stages";
+import { isTraced, STAGE_TITLES, type Stage, type Unit } from "../report/stages";
 import { select, type Selection, selection } from "../state/selection";
 import { graphsRun, shown } from "../state/session";
 import { selectedStage, selectedUnit, sourceNames } from "../state/unit";
@@ -25,21 +25,35 @@ export function findInGraph(): void {
   if (shownViewer) openFind(shownViewer);
 }
 
+/** Which graph a viewer shows. */
+export interface ShownGraph {
+  unit: ReadonlySignal<Unit | undefined>;
+  stage: ReadonlySignal<Stage | undefined>;
+  /** What the script calls its inputs. */
+  names: ReadonlySignal<ReadonlyMap<string, string>>;
+  from: Selection["from"];
+  label: string;
+}
+
+/** The graph that is selected. */
+export const FIRST: ShownGraph = { unit: selectedUnit, stage: selectedStage, names: sourceNames, from: "graph", label: "Graph" };
+
 /** One viewer, told what to show. */
-export function GraphText(): JSX.Element {
+export function GraphText({ of = FIRST, onView }: { of?: ShownGraph; onView?: (view: EditorView) => void }): JSX.Element {
   const host = useRef<HTMLDivElement>(null);
   const viewer = useRef<EditorView | undefined>(undefined);
 
   useEffect(() => {
-    const view = createGraphViewer("Graph", () => {});
+    const view = createGraphViewer(of.label, () => {});
     viewer.current = view;
-    shownViewer = view;
+    if (of === FIRST) shownViewer = view;
+    onView?.(view);
     host.current?.append(view.dom);
     let text: string | undefined;
     let place: string | undefined;
     const stop = effect(() => {
-      const unit = selectedUnit.value;
-      const stage = selectedStage.value;
+      const unit = of.unit.value;
+      const stage = of.stage.value;
       const graph = stage && unit?.stages[stage];
       if (!unit || !stage || !graph) return;
       const nextPlace = `${unit.key} ${stage}`;
@@ -47,7 +61,7 @@ export function GraphText(): JSX.Element {
       const chosen = selection.value;
       if (graph.readable !== text || moved) {
         const { scrollTop, scrollLeft } = view.scrollDOM;
-        showGraph(view, graph, `${STAGE_TITLES[stage]} graph`, (line) => choose(graph, line), (name) => about(unit, stage, name));
+        showGraph(view, graph, of === FIRST ? `${STAGE_TITLES[stage]} graph` : of.label, (line) => choose(graph, line, of.from), (name) => about(unit, stage, name));
         untracked(() => {
           setWrapping(view, wrapGraphs.value);
           if (foldGraphs.value) foldAllSources(view, true);
@@ -65,10 +79,10 @@ export function GraphText(): JSX.Element {
           saved: new Set(partitioned ? compilation?.saved?.map(({ name }) => name) : []),
           recomputed: new Set(partitioned ? compilation?.partition?.recomputed : []),
           chosen: new Set(chosen?.names),
-          sources: sourceNames.value,
+          sources: of.names.value,
         }),
       });
-      if (chosen && (chosen.from !== "graph" || moved)) {
+      if (chosen && (chosen.from !== of.from || moved)) {
         const main = correspond(graph, chosen)?.text_line;
         const line = typeof main === "number" && lines.includes(main + 1) ? main + 1 : lines[0];
         if (line !== undefined) {
@@ -92,14 +106,14 @@ export function GraphText(): JSX.Element {
     if (viewer.current) foldAllSources(viewer.current, on);
   });
 
-  return <div class="graph-text" ref={host} data-stage={selectedStage.value} data-run={graphsRun.value === shown.value ? "shown" : "old"} />;
+  return <div class="graph-text" ref={host} data-stage={of.stage.value} data-run={graphsRun.value === shown.value ? "shown" : "old"} />;
 }
 
-function choose(graph: GraphView, line: number): void {
+function choose(graph: GraphView, line: number, from: Selection["from"]): void {
   const nodes = graph.nodes.filter((node) => node.text_line === line && isCall(node));
   const source = sourceLine(graph.readable.split("\n")[line] ?? "");
-  if (nodes.length > 0) select({ from: "graph", span: nodes.find(({ span }) => span)?.span ?? undefined, names: nodes.map(({ name }) => name) });
-  else if (source !== undefined) select({ from: "graph", span: { line: source, column: 0, end_line: source, end_column: 0 }, names: [] });
+  if (nodes.length > 0) select({ from, span: nodes.find(({ span }) => span)?.span ?? undefined, names: nodes.map(({ name }) => name) });
+  else if (source !== undefined) select({ from, span: { line: source, column: 0, end_line: source, end_column: 0 }, names: [] });
   else select(undefined);
 }
 

@@ -6,6 +6,7 @@ import { keptOf } from "../report/counts";
 import { formatBytes, plural } from "../report/format";
 import { isTraced, STAGE_HELP, STAGE_TITLES, type Stage, type Unit } from "../report/stages";
 import { notice } from "../state/address";
+import { beside } from "../state/beside";
 import { onlyGraphs } from "../state/layout";
 import { unreadable } from "../state/logs";
 import { engine, graphsAreOld, graphsRun, shown } from "../state/session";
@@ -28,6 +29,7 @@ const COPY_HELP: Record<GraphViewKind, string> = {
   table: "Copies the table, as graph.print_tabular() prints it",
 };
 const Picture = lazy(() => import("../picture/picture").then((module) => module.default));
+const Beside = lazy(() => import("./beside").then((module) => module.BesideGraphs));
 const Table = lazy(() => import("./graph-table").then((module) => module.default));
 
 export function GraphsPane(): JSX.Element {
@@ -45,7 +47,7 @@ export function GraphsPane(): JSX.Element {
       </div>
     );
   }
-  const view = graphView.value === "text" ? <GraphText /> : graphView.value === "picture" ? <Picture /> : <Table />;
+  const view = graphView.value === "text" ? beside.value ? <Beside /> : <GraphText /> : graphView.value === "picture" ? <Picture /> : <Table />;
   if (onlyGraphs) return <div class="graph-view">{view}</div>;
   return (
     <div class="graphs">
@@ -76,6 +78,17 @@ export function GraphsPane(): JSX.Element {
         <p class="caption">
           {STAGE_HELP[stage]} <Legend unit={unit} stage={stage} />
         </p>
+        {graphView.value === "text" && (
+          <button
+            type="button"
+            class="button small"
+            aria-pressed={beside.value !== undefined}
+            title="A second graph beside it: another stage, another backend, a run that was pinned"
+            onClick={() => (beside.value = beside.value ? undefined : {})}
+          >
+            Beside
+          </button>
+        )}
         {graphView.value === "text" && (
           <button type="button" class="button small" title="Search in this text (Ctrl+F in it)" onClick={findInGraph}>
             Find

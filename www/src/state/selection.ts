@@ -4,7 +4,7 @@ import type { Span } from "../generated/report";
 
 export interface Selection {
   /** Which view chose: it does not scroll itself. */
-  from: "script" | "graph" | "picture" | "table" | "saved" | "output" | "run" | "guards" | "aliasing" | "partition" | "memory" | "link";
+  from: "script" | "graph" | "beside" | "picture" | "table" | "saved" | "output" | "run" | "guards" | "aliasing" | "partition" | "memory" | "link";
   /** Range of lines of the script. */
   span: Span | undefined;
   /** Names of values, in the graphs. */
