@@ -1,6 +1,6 @@
 // Serves a folder as a static host would: right types, compressed copies where the browser takes them, long caching for
 // files whose name holds a hash. `node scripts/serve.mjs FOLDER [PORT]`; port 0 takes any that is free.
-import { createReadStream, statSync } from "node:fs";
+import { createReadStream, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import { extname, join, normalize, resolve, sep } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -17,7 +17,9 @@ const TYPES = {
   ".bin": "application/octet-stream",
 };
 // The page carries its policy itself; workers take theirs from here.
-const POLICY = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'";
+const POLICY = readFileSync(new URL("../www/src/offline/worker-policy.txt", import.meta.url), "utf8").trim();
+
+const HEADERS = { "X-Content-Type-Options": "nosniff", Vary: "Accept-Encoding" };
 
 const size = (path) => {
   const stat = statSync(path, { throwIfNoEntry: false });
@@ -36,26 +38,27 @@ function find(root, url) {
   return path.startsWith(root + sep) && !path.includes("\0") ? path : undefined;
 }
 
-export function serve(folder, port) {
+/** `under` is the path that the folder stands at; `bare` sends no header that a host for files alone would not. */
+export function serve(folder, port, { under = "/", bare = false } = {}) {
   const root = resolve(folder);
   const server = createServer((request, response) => {
-    const path = find(root, request.url ?? "/");
+    const url = request.url ?? "/";
+    const path = url.startsWith(under) ? find(root, url.slice(under.length - 1)) : undefined;
     const type = path && TYPES[extname(path)];
     if (!type || size(path) === undefined || !["GET", "HEAD"].includes(request.method ?? "")) {
       response.writeHead(404, { "Content-Type": "text/plain" }).end("Not found\n");
       return;
     }
-    const takesBrotli = /\bbr\b/.test(request.headers["accept-encoding"] ?? "");
+    const takesBrotli = !bare && /\bbr\b/.test(request.headers["accept-encoding"] ?? "");
     const packed = takesBrotli ? size(`${path}.br`) : undefined;
     const headers = {
       "Content-Type": type,
       "Content-Length": packed ?? size(path),
+      ...(bare ? {} : HEADERS),
       "Cache-Control": path.includes(`${sep}assets${sep}`) ? "public, max-age=31536000, immutable" : "no-cache",
-      "X-Content-Type-Options": "nosniff",
-      Vary: "Accept-Encoding",
     };
     if (packed !== undefined) headers["Content-Encoding"] = "br";
-    if (type.startsWith("text/javascript")) headers["Content-Security-Policy"] = POLICY;
+    if (!bare && type.startsWith("text/javascript")) headers["Content-Security-Policy"] = POLICY;
     response.writeHead(200, headers);
     if (request.method === "HEAD") response.end();
     else createReadStream(packed === undefined ? path : `${path}.br`).pipe(response);

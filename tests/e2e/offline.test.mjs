@@ -40,6 +40,34 @@ describe("a page that was visited", () => {
   });
 });
 
+describe("a host for files alone", () => {
+  const pages = playground();
+  let server;
+  afterEach(() => {
+    server?.closeAllConnections();
+    server?.close();
+  });
+
+  it("serves the page under any path, and workers get their policy all the same", async () => {
+    server = await serve(process.env.PAGE ?? `${ROOT}www/dist`, 0, { under: "/some/path/", bare: true });
+    const page = await pages.open("", { elsewhere: `http://localhost:${server.address().port}/some/path/` });
+    await settled(page);
+    await kept(page);
+    await page.reload();
+    await settled(page);
+    const policies = await page.evaluate(async () => {
+      const found = [];
+      for (const { name } of performance.getEntriesByType("resource").filter(({ name }) => name.includes(".worker"))) found.push((await fetch(name)).headers.get("Content-Security-Policy"));
+      return found;
+    });
+    assert.ok(policies.length > 0);
+    for (const policy of policies) assert.match(policy, /default-src 'none'/);
+    await page.getByRole("button", { name: "Help" }).click();
+    await page.getByRole("link", { name: "The operators that are there" }).click();
+    await shows(page.locator("#count"), /of \d+/);
+  });
+});
+
 describe("a newer version", () => {
   const pages = playground();
   let folder;
@@ -64,19 +92,19 @@ describe("a newer version", () => {
     // Another build: its files have other names or other content, and its service worker another version.
     const bring = async () => {
       const index = await readFile(join(folder, "index.html"), "utf8");
-      await writeFile(join(folder, "index.html"), index.replace("<title>AOT Playground", "<title>A newer AOT Playground"));
+      await writeFile(join(folder, "index.html"), index.replace('<html lang="en"', '<html lang="en" class="newer"'));
       const worker = await readFile(join(folder, "sw.js"), "utf8");
       await writeFile(join(folder, "sw.js"), worker.replace(/version\\":\\"\w+/, 'version\\":\\"newer'));
     };
     return { page, address, bring };
   }
-  const isNewer = (page) => page.waitForFunction(() => document.title === "A newer AOT Playground");
+  const isNewer = (page) => page.locator("html.newer").waitFor();
 
   it("is offered, and loses nothing", async () => {
     const { page, bring } = await withNewer();
     await bring();
     await page.reload();
-    assert.equal(await page.title(), "AOT Playground");
+    assert.equal(await page.locator("html.newer").count(), 0);
     await shows(page.locator(".notice"), "A newer version of this page has arrived.");
     await page.getByRole("button", { name: "Use it" }).click();
     await isNewer(page);

@@ -1,8 +1,11 @@
 // The page's service worker: keeps every file of one version, so that the page opens without a network and never mixes
 // versions. The next version is fetched beside it, and takes over when no tab shows this one, or when the visitor says so.
+import policy from "./worker-policy.txt?raw";
 
 /** Files of this version, relative to this one; the build writes them here. */
 const MANIFEST: { version: string; files: string[] } = JSON.parse("__MANIFEST__") as { version: string; files: string[] };
+/** What a worker may do, by the header of its file: a host for files alone sends none. */
+const POLICY = policy.trim();
 const PREFIX = "aot-playground-";
 const CACHE = `${PREFIX}${MANIFEST.version}`;
 const worker = self as unknown as ServiceWorkerGlobalScope;
@@ -37,9 +40,16 @@ async function keep(): Promise<void> {
       const known = hashed ? await caches.match(file) : undefined;
       const response = known ?? (await fetch(file, hashed ? {} : { cache: "no-cache" }));
       if (!response.ok) throw new Error(`${file}: ${response.status}`);
-      await cache.put(file, response);
+      await cache.put(file, file.endsWith(".js") ? withPolicy(response) : response);
     }),
   );
+}
+
+/** A script with the policy that a worker made of it has. */
+function withPolicy(response: Response): Response {
+  const headers = new Headers(response.headers);
+  headers.set("Content-Security-Policy", POLICY);
+  return new Response(response.body, { headers });
 }
 
 async function answer(request: Request): Promise<Response> {
