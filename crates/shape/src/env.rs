@@ -1,5 +1,6 @@
 //! `ShapeEnv`: the symbols of one compilation, what is known of them, and the guards that comparisons installed.
 
+use super::validation_log::ValidationLog;
 use super::{Expr, FloatExpr, Relation, SymFloat, SymInt, Symbol};
 use diagnostics::error::{Error, ErrorKind, Result};
 use diagnostics::source::Source;
@@ -72,6 +73,8 @@ pub(super) struct Inner {
     positive: BTreeSet<Symbol>,
     pub(super) replacements: BTreeMap<Symbol, Expr>,
     pub(super) guards: Vec<ShapeGuard>,
+    /// What translation validation asks for.
+    pub(super) log: ValidationLog,
     /// What holds of differences, without their numbers: by guards, and by conditions that the graph checks. The number and the relation
     /// to zero of the whole.
     pub(super) holding: HashMap<Expr, Vec<(i64, Relation)>>,
@@ -323,6 +326,7 @@ impl ShapeEnv {
     /// The truth of a relation in the call being compiled; installs a guard unless it holds for every allowed value.
     pub fn evaluate(&self, left: &Expr, relation: Relation, right: &Expr) -> Result<bool> {
         if let Some(answer) = self.decide(left, relation, right) {
+            self.note_asked(left, if answer { relation } else { relation.negated() }, right);
             return Ok(answer);
         }
         let (Some(l), Some(r)) = (self.hint(left), self.hint(right)) else {
@@ -339,8 +343,11 @@ impl ShapeEnv {
             ));
         };
         let answer = relation.holds(l, r);
+        let held = if answer { relation } else { relation.negated() };
+        self.note_asked(left, held, right);
         let (left, right) = (self.simplify(left).expanded(), self.simplify(right).expanded());
-        self.install(&left, if answer { relation } else { relation.negated() }, &right);
+        let is_flipped = self.flips_equalities() && matches!(held, Relation::Eq | Relation::Ne);
+        self.install(&left, if is_flipped { held.negated() } else { held }, &right);
         Ok(answer)
     }
 
@@ -361,6 +368,7 @@ impl ShapeEnv {
         let mut inner = self.0.borrow_mut();
         inner.hold(&left.expanded(), relation, &right.expanded());
         inner.narrow(left, relation, right);
+        inner.log.expected.push((left.clone(), relation, right.clone()));
     }
 
     /// The same for one that an operator, and not the script, relies on: whoever records the graph takes it from here.

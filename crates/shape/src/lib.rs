@@ -13,6 +13,7 @@ mod relation;
 mod solve;
 mod symfloat;
 mod symint;
+mod validation_log;
 
 pub use env::{FloatGuard, ShapeEnv, ShapeGuard, SymbolInfo};
 pub use expr::{Atom, Expr, Symbol};
@@ -20,3 +21,4 @@ pub use relation::Relation;
 pub use solve::GuardOnOne;
 pub use symfloat::{FUNCTIONS, FloatExpr, Rounded, Rounding, SymFloat};
 pub use symint::{SymInt, concrete, ints, numel};
+pub use validation_log::{Computed, Operation};

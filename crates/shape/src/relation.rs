@@ -1,7 +1,7 @@
 //! Comparisons of two numbers.
 
 /// A comparison of two integers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Relation {
     /// `==`
     Eq,

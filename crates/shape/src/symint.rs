@@ -1,6 +1,6 @@
 //! `SymInt`: a size that is a number, or an expression in a [`ShapeEnv`].
 
-use super::{Expr, Relation, ShapeEnv, Symbol};
+use super::{Expr, Operation, Relation, ShapeEnv, Symbol};
 use diagnostics::error::{Error, ErrorKind, Result};
 use std::collections::HashMap;
 use std::fmt;
@@ -58,9 +58,14 @@ impl SymInt {
         }
     }
 
-    fn combine(&self, other: &SymInt, op: impl Fn(&Expr, &Expr) -> Expr) -> SymInt {
+    fn combine(&self, other: &SymInt, operation: Operation, op: impl Fn(&Expr, &Expr) -> Expr) -> SymInt {
         match self.env2(other) {
-            Some(env) => SymInt::of(op(&self.expr(), &other.expr()), env),
+            Some(env) => {
+                let (left, right) = (self.expr(), other.expr());
+                let result = op(&left, &right);
+                env.note_computed(operation, &left, &right, &result);
+                SymInt::of(result, env)
+            }
             None => SymInt::Int(op(&self.expr(), &other.expr()).as_int().unwrap_or_default()),
         }
     }
@@ -74,13 +79,13 @@ impl SymInt {
             (SymInt::Int(a), SymInt::Int(b)) => {
                 SymInt::Int(a.wrapping_div(*b) - i64::from(a.wrapping_rem(*b) != 0 && ((*a < 0) != (*b < 0))))
             }
-            _ => self.combine(other, Expr::floor_div),
+            _ => self.combine(other, Operation::FloorDiv, Expr::floor_div),
         })
     }
 
     /// Python's `self ** exponent`, of an exponent that is not negative.
     pub fn to_the(&self, exponent: &SymInt) -> SymInt {
-        self.combine(exponent, Expr::to_the)
+        self.combine(exponent, Operation::Power, Expr::to_the)
     }
 
     /// Python's `self % other`.
@@ -97,7 +102,7 @@ impl SymInt {
             SymInt::Int(i) => *i >= 0,
         };
         let is_natural = is_natural(self) && is_natural(other);
-        Ok(self.combine(other, |a, b| a.modulo(b, is_natural)))
+        Ok(self.combine(other, Operation::Mod, |a, b| a.modulo(b, is_natural)))
     }
 
     /// Whether it is known to be no less than zero (`strictly`: to be above zero) without looking at what the symbols' ranges are.
@@ -117,8 +122,10 @@ impl SymInt {
     pub fn max(&self, other: &SymInt) -> SymInt {
         match (self, other) {
             (SymInt::Int(a), SymInt::Int(b)) => SymInt::Int(*a.max(b)),
-            (SymInt::Int(n @ 0..=1), size) | (size, SymInt::Int(n @ 0..=1)) if size.surely_reaches(*n) => size.clone(),
-            _ => self.combine(other, Expr::larger),
+            (SymInt::Int(n @ 0..=1), size) | (size, SymInt::Int(n @ 0..=1)) if size.surely_reaches(*n) => {
+                self.combine(other, Operation::Max, |_, _| size.expr())
+            }
+            _ => self.combine(other, Operation::Max, Expr::larger),
         }
     }
 
@@ -126,8 +133,10 @@ impl SymInt {
     pub fn min(&self, other: &SymInt) -> SymInt {
         match (self, other) {
             (SymInt::Int(a), SymInt::Int(b)) => SymInt::Int(*a.min(b)),
-            (SymInt::Int(n @ 0..=1), size) | (size, SymInt::Int(n @ 0..=1)) if size.surely_reaches(*n) => SymInt::Int(*n),
-            _ => self.combine(other, Expr::smaller),
+            (SymInt::Int(n @ 0..=1), size) | (size, SymInt::Int(n @ 0..=1)) if size.surely_reaches(*n) => {
+                self.combine(other, Operation::Min, |_, _| Expr::from(*n))
+            }
+            _ => self.combine(other, Operation::Min, Expr::smaller),
         }
     }
 
@@ -280,7 +289,7 @@ macro_rules! arithmetic {
             fn $method(self, other: &SymInt) -> SymInt {
                 match (self, other) {
                     (SymInt::Int(a), SymInt::Int(b)) => SymInt::Int($number(*a, *b)),
-                    _ => self.combine(other, $expr),
+                    _ => self.combine(other, Operation::$trait, $expr),
                 }
             }
         }

@@ -11,6 +11,7 @@
 //!
 //! Work is counted in steps and not in time, so that the same guards have the same answer everywhere.
 
+mod environment;
 mod expressions;
 mod formula;
 mod linear;
@@ -19,19 +20,28 @@ mod problem;
 mod search;
 mod text;
 
+pub use environment::{Asked, Narrowed, Validation, validate};
 pub use expressions::{comparison, in_range, term};
 pub use formula::{Formula, Name, Term};
 pub use text::{Unreadable, parse};
 
 use problem::Problem;
 use search::{Answer, Search};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// Values of variables. A Boolean variable is zero or one.
 pub type Values = BTreeMap<Name, i128>;
 
-/// Steps that one call may take: about fifty milliseconds.
-pub const STEPS: u32 = 25_000;
+/// How much work may be done.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget(u32);
+
+impl Default for Budget {
+    /// About thirty milliseconds.
+    fn default() -> Self {
+        Budget(25_000)
+    }
+}
 
 /// Whether the target implies the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,16 +67,21 @@ pub enum Satisfiable {
 
 /// Whether every formula of `source` holds wherever those of `target` do. `hints` are values that are tried first.
 pub fn implies(target: &[Formula], source: &[Formula], hints: &Values) -> Verdict {
-    let mut steps = STEPS;
+    implies_within(target, source, hints, &mut Budget::default())
+}
+
+/// The same, with no more work than this; what was done is taken from it.
+pub fn implies_within(target: &[Formula], source: &[Formula], hints: &Values, Budget(steps): &mut Budget) -> Verdict {
     let Some(common) = Problem::of(target) else { return Verdict::NotDecided };
-    let common = Search::new(common, hints, &mut steps);
+    let common = Search::new(common, hints, steps);
+    let known: HashSet<&Formula> = target.iter().collect();
     let mut is_proved = true;
     for (at, asked) in source.iter().enumerate() {
-        if target.contains(asked) {
+        if known.contains(asked) {
             continue;
         }
         let opposite = Formula::Not(Box::new(asked.clone()));
-        match common.with(&opposite, &mut steps) {
+        match common.with(&opposite, steps) {
             Answer::No => {}
             Answer::Yes(values) if target.iter().chain([&opposite]).all(|f| f.holds(&values) == Some(true)) => {
                 return Verdict::Counterexample(values, at);
@@ -79,7 +94,7 @@ pub fn implies(target: &[Formula], source: &[Formula], hints: &Values) -> Verdic
 
 /// Whether all formulas hold for some values. `hints` are values that are tried first.
 pub fn satisfiable(formulas: &[Formula], hints: &Values) -> Satisfiable {
-    let mut steps = STEPS;
+    let Budget(mut steps) = Budget::default();
     let Some(common) = Problem::of(&[]) else { return Satisfiable::Unknown };
     let all = Formula::And(formulas.to_vec());
     match Search::new(common, hints, &mut steps).with(&all, &mut steps) {
@@ -92,9 +107,20 @@ pub fn satisfiable(formulas: &[Formula], hints: &Values) -> Satisfiable {
 /// The fewest formulas of `among` that together with `given` imply `asked`, by position, in their order; `None` where all do not, or where
 /// that is not decided. No formula of the answer can be left out.
 pub fn needed(given: &[Formula], among: &[Formula], asked: &Formula, hints: &Values) -> Option<Vec<usize>> {
-    let proves = |kept: &[usize]| {
+    needed_within(given, among, asked, hints, &mut Budget::default())
+}
+
+/// The same, with no more work than this.
+pub(crate) fn needed_within(
+    given: &[Formula],
+    among: &[Formula],
+    asked: &Formula,
+    hints: &Values,
+    budget: &mut Budget,
+) -> Option<Vec<usize>> {
+    let mut proves = |kept: &[usize]| {
         let formulas: Vec<Formula> = given.iter().cloned().chain(kept.iter().filter_map(|i| among.get(*i).cloned())).collect();
-        implies(&formulas, std::slice::from_ref(asked), hints) == Verdict::Proved
+        implies_within(&formulas, std::slice::from_ref(asked), hints, budget) == Verdict::Proved
     };
     let mut kept: Vec<usize> = (0..among.len()).collect();
     if !proves(&kept) {

@@ -504,11 +504,11 @@ impl Search {
             return Answer::No;
         }
         let mut problem = self.problem.clone();
-        let (formulas, nodes) = (problem.formulas.len(), problem.nodes.len());
-        if problem.add(formula).is_none() {
+        let nodes = problem.nodes.len();
+        // What was said before is copied.
+        if problem.add(formula).is_none() || spend(steps, nodes / 4).is_err() {
             return Answer::Unknown;
         }
-        debug_assert_eq!(problem.formulas.len(), formulas + 1);
         let mut state = self.state.clone();
         state.bounds.resize(problem.count as usize, Interval::default());
         let mut added = problem.nodes.split_off(nodes);
