@@ -14,7 +14,7 @@ use super::cache::compiled_function::{
 use super::cache::found_inputs;
 use super::eval_frame::call::{called_from, is_whole};
 use super::eval_frame::{replay, within_trace};
-use super::guards::{explain, last_call};
+use super::guards::{explain, last_call, validation};
 use super::resume_functions::About;
 use super::settings::switch;
 use crate::aot::{replay_graph, with_backward_state};
@@ -224,6 +224,7 @@ fn run_compiled(function: &Rc<CompiledFunction>, mut captured: CapturedGraph, pl
     let entry = Rc::new(CacheEntry::new(reported.id, captured.without_tensors(), compiled, facts, modules));
     // Guards made while the graph was traced are known now.
     reported.guards = entry.guards();
+    reported.validation = validation::validated(&entry)?;
     let asked = rustpython_vm::vm::thread::with_current_vm(|vm| last_call::facts(&needs, vm));
     reported.entry = Some(what_if::view(&entry, (frame, function.dynamic(), recompile_limit()), asked));
     emit(Event::Captured { region: reported });
@@ -247,6 +248,7 @@ fn compile_until_it_holds(
         graph: crate::graph_view::view(&captured.written()),
         guards: Vec::new(),
         entry: None,
+        validation: None,
         span: None,
         tape: crate::dynamo::eval_frame::tape(),
     };

@@ -186,8 +186,11 @@ impl SeenSizes {
 
 /// Whether equal sizes share a symbol (`torch.fx.experimental._config.use_duck_shape`).
 fn use_duck_shape() -> bool {
-    switch_of("torch.fx.experimental._config", "use_duck_shape").unwrap_or(true)
+    switch_of(SETTINGS, "use_duck_shape").unwrap_or(true)
 }
+
+/// The module of settings of symbolic sizes.
+pub const SETTINGS: &str = "torch.fx.experimental._config";
 
 /// Where a symbol's value is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -226,6 +229,19 @@ pub struct Symbols {
 }
 
 impl Symbols {
+    /// Those of a graph that is captured, under the settings of translation validation.
+    pub fn of_trace() -> Self {
+        let symbols = Symbols::default();
+        let is_on = |name| switch_of(SETTINGS, name).unwrap_or(false);
+        if is_on("translation_validation") {
+            symbols.env.log_operations();
+        }
+        if is_on("inject_EVALUATE_EXPR_flip_equality_TESTING_ONLY") {
+            symbols.env.flip_equalities();
+        }
+        symbols
+    }
+
     /// The geometry of an input with symbols for its dynamic sizes and strides, and the symbols that are new.
     pub fn geometry(&mut self, input: &InputSource, index: usize, real: &Geometry, plan: &Treatment) -> (Geometry, Vec<SymInt>) {
         let mut made = Vec::new();

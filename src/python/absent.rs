@@ -12,7 +12,7 @@ use rustpython_vm::{
 const PACKAGES: &str = "\
     PIL accelerate bitsandbytes cupy cv2 datasets deepspeed einops gym gymnasium h5py huggingface_hub hydra jax \
     keras lightning matplotlib networkx numba numpy omegaconf onnx pandas peft plotly psutil pytest pytorch_lightning \
-    requests safetensors scipy seaborn skimage sklearn sympy tabulate tensorboard tensorboardX tensorflow timm tokenizers \
+    requests safetensors scipy seaborn skimage sklearn tabulate tensorboard tensorboardX tensorflow timm tokenizers \
     torchaudio torchmetrics torchtext torchvision transformers triton wandb xformers yaml";
 
 /// Modules of PyTorch that scripts import and that are not here; what lies in them is not, either.

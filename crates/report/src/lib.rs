@@ -30,6 +30,7 @@ mod span;
 mod throttle;
 #[cfg(test)]
 mod typescript;
+mod validation;
 
 pub use cache_entry::{
     CacheEntryCondition, CacheEntryFact, CacheEntryInput, CacheEntryMark, CacheEntrySymbol, CacheEntryView, LastCall, LastInput, LastUnmet,
@@ -45,6 +46,7 @@ use sentences::{BreakPlace, Misses, Sentence};
 #[cfg(test)]
 pub use span::Span;
 pub use throttle::Throttle;
+pub use validation::{NarrowedSymbol, Validation, ValidationSize, ValidationVerdict};
 
 /// An exception that ended the script.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -202,6 +204,10 @@ pub struct CapturedGraph {
     /// What its cache entry wants of a call, once there is one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub entry: Option<CacheEntryView>,
+    /// Whether its guards imply what tracing asked for, where sizes are symbols.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[cfg_attr(test, ts(optional))]
+    pub validation: Option<Validation>,
     /// Where its function is defined.
     pub span: Option<Span>,
     /// The tape that it is the backward of, where compiled autograd had it captured.

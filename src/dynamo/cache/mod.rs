@@ -322,14 +322,7 @@ impl CacheEntry {
             )));
         }
         guards.extend(self.facts.iter().cloned());
-        let sourced = |expr: &Expr| {
-            let named = expr.substitute(&|s| Some(Expr::symbol(Symbol(self.captured.env.info(s)?.origin.as_str().into()))));
-            as_python(&named.to_string())
-        };
-        for guard in self.captured.env.guards() {
-            let text = format!("{} {} {}", sourced(&guard.left), guard.relation.text(), sourced(&guard.right));
-            guards.push(Guard { text, span: guard.source.map(|s| s.span) });
-        }
+        guards.extend(self.captured.env.guards().iter().map(|guard| self.on_sizes(guard)));
         for (_, info) in self.captured.env.symbols() {
             if info.lower == i64::MIN && info.upper == i64::MAX {
                 continue;
@@ -340,6 +333,16 @@ impl CacheEntry {
             }));
         }
         guards
+    }
+
+    /// A condition on sizes, as a guard says it.
+    pub fn on_sizes(&self, guard: &ShapeGuard) -> Guard {
+        let sourced = |expr: &Expr| {
+            let named = expr.substitute(&|s| Some(Expr::symbol(Symbol(self.captured.env.info(s)?.origin.as_str().into()))));
+            as_python(&named.to_string())
+        };
+        let text = format!("{} {} {}", sourced(&guard.left), guard.relation.text(), sourced(&guard.right));
+        Guard { text, span: guard.source.as_ref().map(|s| s.span.clone()) }
     }
 
     /// Runs it on what it admitted.

@@ -6,6 +6,7 @@ pub(super) mod global_state;
 pub mod last_call;
 pub(super) mod same_graph;
 pub(super) mod text;
+pub(super) mod validation;
 pub mod what_if;
 
 pub(super) mod explain;

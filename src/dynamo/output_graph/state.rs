@@ -117,7 +117,7 @@ impl Default for OutputGraph {
             around: Default::default(),
             is_split: Default::default(),
             has_side_effect: Default::default(),
-            symbols: Default::default(),
+            symbols: RefCell::new(Symbols::of_trace()),
             sizes: Default::default(),
             defined: Default::default(),
             stated: Default::default(),

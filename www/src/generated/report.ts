@@ -383,6 +383,10 @@ guards: Array<Guard>,
  */
 entry?: CacheEntryView | null,
 /**
+ * Whether its guards imply what tracing asked for, where sizes are symbols.
+ */
+validation?: Validation,
+/**
  * Where its function is defined.
  */
 span: Span | null,
@@ -2140,6 +2144,43 @@ label: string | null,
 value: Value, };
 
 /**
+ * What guards leave of a symbol.
+ */
+export type NarrowedSymbol = {
+/**
+ * Its name: `s77`.
+ */
+name: string,
+/**
+ * Where it is read: `L['x'].size()[0]`.
+ */
+source: string,
+/**
+ * `2 <= s77 <= 5, by the guards of line 4 and line 5`
+ */
+sentence: Sentence,
+/**
+ * The smallest value that is left, where there is one.
+ */
+lower: number | null,
+/**
+ * The largest.
+ */
+upper: number | null,
+/**
+ * Guards that speak of it.
+ */
+guards: Array<Guard>,
+/**
+ * The only value that is left.
+ */
+only?: number,
+/**
+ * The fewest guards that leave it.
+ */
+leave_one?: Array<Guard>, };
+
+/**
  * One node of a graph, as page and tools address it: `id` is stable within its graph.
  */
 export type NodeView = {
@@ -3218,6 +3259,53 @@ sizes: Array<number>,
  * What is no tensor has this value, as Python writes it.
  */
 value: string | null, };
+
+/**
+ * The validation of one cache entry.
+ */
+export type Validation = {
+/**
+ * What it came to.
+ */
+verdict: ValidationVerdict,
+/**
+ * `proved: what tracing asked for (3 conditions) follows from the guards`
+ */
+sentence: Sentence,
+/**
+ * How many conditions tracing asked for.
+ */
+asked: number,
+/**
+ * Of a counterexample: the sizes.
+ */
+sizes?: Array<ValidationSize>,
+/**
+ * Of a counterexample: the condition that does not hold of them.
+ */
+condition?: Guard,
+/**
+ * Symbols that guards speak of.
+ */
+symbols: Array<NarrowedSymbol>, };
+
+/**
+ * A size of a counterexample.
+ */
+export type ValidationSize = {
+/**
+ * The symbol: `s77`.
+ */
+name: string,
+/**
+ * Its value; as text, since it may be larger than any size.
+ */
+value: string, };
+
+/**
+ * What validation came to.
+ */
+export type ValidationVerdict = "proved" | "counterexample" | "not_decided";
 
 /**
  * What a placeholder takes or an output gives.

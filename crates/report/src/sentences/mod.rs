@@ -7,6 +7,7 @@ mod breaks;
 mod memory;
 mod recompiles;
 mod told;
+mod validation;
 
 use serde::{Deserialize, Serialize};
 

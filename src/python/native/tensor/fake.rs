@@ -38,6 +38,25 @@ mod module {
     use rustpython_vm::builtins::{PyStr, PyStrRef};
     use rustpython_vm::{AsObject, Py, PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine};
 
+    /// Whether conditions, as text with the operator first, hold together: values by name, `False` where none do, `None` where that is not
+    /// known.
+    #[pyfunction]
+    fn solve(conditions: Vec<PyStrRef>, vm: &VirtualMachine) -> PyResult<PyObjectRef> {
+        let read = |text: &PyStrRef| validator::parse(&text.to_string_lossy()).map_err(|e| vm.new_value_error(e.0));
+        let formulas = conditions.iter().map(read).collect::<PyResult<Vec<_>>>()?;
+        match validator::satisfiable(&formulas, &validator::Values::new()) {
+            validator::Satisfiable::Unknown => Ok(vm.ctx.none()),
+            validator::Satisfiable::No => Ok(vm.ctx.new_bool(false).into()),
+            validator::Satisfiable::Yes(values) => {
+                let found = vm.ctx.new_dict();
+                for (name, value) in values {
+                    found.set_item(&*name, vm.ctx.new_int(value).into(), vm)?;
+                }
+                Ok(found.into())
+            }
+        }
+    }
+
     /// What is known of the symbols of one environment.
     #[pyattr]
     #[pyclass(name = "Symbols")]
