@@ -20,7 +20,7 @@ def joined(x, w):
     z = torch.cat([x, x * 2]).view(2, -1)
     if z.shape[1] != w.shape[0] * 3:
         z = z + 1
-    return (z @ torch.ones(z.shape[1], w.shape[0])) * w
+    return z.sum() * w
 
 
 @torch.compile(backend="aot_eager", dynamic=True)

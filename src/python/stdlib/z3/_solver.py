@@ -3,7 +3,6 @@
 from fractions import Fraction
 from math import lcm
 
-from torch import _native_fake
 from z3._simplify import sum_of
 from z3._terms import *
 from z3._terms import _BOOL, _INT, _REAL, Z3Exception, _truth
@@ -207,6 +206,9 @@ class Solver:
         return [condition for level in self._levels for condition in level]
 
     def check(self, *assumptions):
+        # The modules of torch are others in each run.
+        from torch import _native_fake
+
         conditions = self.assertions() + list(map(_truth, assumptions))
         self._model, self._last = None, unknown
         try:

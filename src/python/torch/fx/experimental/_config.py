@@ -9,7 +9,7 @@ from torch.utils._config_module import install
 _ROWS = (
     ("no_data_dependent_graph_break", False, "refused", "TORCHDYNAMO_NO_DATA_DEPENDENT_GRAPH_BREAK one"),
     ("translation_validation", False, "obeyed dynamic_shapes/validated", "TORCHDYNAMO_TRANSLATION_VALIDATION one"),
-    ("translation_validation_timeout", 600000, "obeyed dynamic_shapes/validator", "TORCHDYNAMO_TRANSLATION_VALIDATION_TIMEOUT int"),
+    ("translation_validation_timeout", 600000, "no effect steps", "TORCHDYNAMO_TRANSLATION_VALIDATION_TIMEOUT int"),
     ("translation_validation_no_bisect", False, "obeyed dynamic_shapes/flipped_guards", "TORCHDYNAMO_TRANSLATION_NO_BISECT one"),
     ("check_shape_env_recorded_events", False, "no effect checks"),
     ("extended_debug_guard_added", None, "no effect files", "TORCHDYNAMO_EXTENDED_DEBUG_GUARD_ADDED text"),
