@@ -25,7 +25,7 @@ describe("what can be opened", () => {
     const page = await pages.open();
     await settled(page);
     await page.getByRole("button", { name: "Examples" }).click();
-    const titles = await page.locator(".gallery h3").allTextContents();
+    const titles = await page.locator(".gallery h4").allTextContents();
     assert.ok(titles.length >= 10, `${titles.length} examples`);
     await page.keyboard.press("Escape");
     for (const title of titles) {

@@ -4,20 +4,23 @@ import { effect } from "@preact/signals";
 import { render } from "preact";
 import gpuUrl from "../pkg/gpu/gpu_bg.wasm?url";
 import readerUrl from "../pkg/reader/reader_bg.wasm?url";
+import recordingUrl from "../pkg/recording.json?url";
 import interpreterUrl from "../pkg/interpreter/interpreter_bg.wasm?url";
 import { ModuleSource } from "./engine/module";
 import { prepareExports } from "./exports/make";
 import example from "./gallery/examples/mlp.py?raw";
 import { Layout } from "./layout/layout";
 import { keepOffline } from "./offline/register";
-import { followAddress, forgetAddress, notice, openFromAddress } from "./state/address";
+import { followAddress, forgetAddress, notice, onLesson, openFromAddress } from "./state/address";
 import { prepareBeside } from "./state/beside";
 import { embedded, fits } from "./state/embedded";
 import { acceptDrops, recognizePastes } from "./state/files";
 import { tellHeight } from "./state/fit";
 import { prepareGpu } from "./state/gpu";
 import { onlyPane } from "./state/layout";
+import { beginLesson } from "./state/lesson";
 import { prepareReader } from "./state/logs";
+import { fetchRecording } from "./state/recording";
 import { followOtherTabs, keep, untouched } from "./state/script";
 import { select } from "./state/selection";
 import { engine, startEngine } from "./state/session";
@@ -28,15 +31,18 @@ import { DropHint } from "./ui/drop";
 import { FrameFooter, FrameHeader } from "./ui/frame";
 import { Header } from "./ui/header";
 import { LogBar } from "./ui/log-bar";
+import { LessonBar } from "./ui/lesson";
 import { NoticeBar } from "./ui/notice";
 import "./styles/base.css";
 import "./styles/layout.css";
 import "./styles/panes.css";
 import "./styles/dialogs.css";
 
+/** The longest that the interpreter waits for what is seen before it. */
+const PATIENCE_MS = 400;
+
 const interpreter = new ModuleSource(interpreterUrl, __INTERPRETER_BYTES__);
 const interpreterWorker = (): Worker => new Worker(new URL("./engine/interpreter.worker.ts", import.meta.url), { type: "module" });
-void startEngine(interpreter, interpreterWorker);
 prepareBeside(interpreter, interpreterWorker);
 prepareExports(interpreter, () => new Worker(new URL("./engine/export.worker.ts", import.meta.url), { type: "module" }));
 prepareGpu(
@@ -48,7 +54,10 @@ void prepareReader(
   () => new Worker(new URL("./engine/reader.worker.ts", import.meta.url), { type: "module" }),
 );
 
-void openFromAddress(example);
+onLesson(beginLesson);
+// The module is on its way already; what is seen at once comes before it is compiled, and before a worker starts.
+const atOnce = openFromAddress(example, () => fetchRecording(recordingUrl));
+void Promise.race([atOnce, new Promise((done) => setTimeout(done, PATIENCE_MS))]).then(() => startEngine(interpreter, interpreterWorker));
 window.addEventListener("hashchange", () => void followAddress());
 // An edited script is no longer what the address stands for.
 effect(() => {
@@ -86,6 +95,7 @@ if (root) {
       {!embedded ? <Header /> : !onlyPane && <FrameHeader />}
       <NoticeBar />
       <LogBar />
+      <LessonBar />
       <main class="main">
         <Layout />
       </main>

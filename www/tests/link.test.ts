@@ -1,6 +1,6 @@
 // @vitest-environment node
 import { describe, expect, it } from "vitest";
-import { decodeLink, encodeLink, encodeLog } from "../src/state/link";
+import { decodeLink, encodeLesson, encodeLink, encodeLog } from "../src/state/link";
 import { DEFAULTS } from "../src/state/options";
 import { KEPT } from "./links";
 
@@ -74,7 +74,7 @@ describe("links", () => {
 
   it.each([
     ["foreign", "#section-2", /not made by this page/],
-    ["newer", "#v7/abcd", /newer version.*v7.*up to v3/],
+    ["newer", "#v7/abcd", /newer version.*v7.*up to v4/],
     ["never made", "#v0/abcd", /never was/],
     ["mangled", "#v1/ab%20cd", /damaged.*characters/],
     ["empty", "#v1/", /damaged/],
@@ -92,6 +92,12 @@ describe("links", () => {
     expect(link.name).toBe("a.log");
     expect(await new Response(link.packed.stream().pipeThrough(new DecompressionStream("gzip"))).text()).toBe(log);
     for (const other of ["[]", "null", '{"aotz":1}', '{"p":"x"}']) expect((await decodeLink(`#v3/${await pack(other)}`)).kind).toBe("broken");
+  });
+
+  it.each(["made now", "#v4/q1bKSS0uzs9TslJSVghJLS7RUaoFAA"])("to a lesson give its text: %s", async (fragment) => {
+    const text = "# Test,";
+    expect(await decodeLink(fragment === "made now" ? await encodeLesson(text) : fragment)).toEqual({ kind: "lesson", text });
+    for (const other of ["[]", "null", '{"lesson":1}', '{"p":"x"}']) expect((await decodeLink(`#v4/${await pack(other)}`)).kind).toBe("broken");
   });
 
   it("cut at any point never throw and never give another program", async () => {

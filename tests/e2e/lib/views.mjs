@@ -149,7 +149,22 @@ export const VIEWS = [
       await page.locator(".gallery").waitFor();
     },
   },
-  { name: "options", go: (page) => button(page, "Options") },
+  {
+    name: "lesson",
+    async go(page) {
+      await button(page, "Examples");
+      await button(page, "Tour: one script in six steps");
+      await button(page, "Reveal the answer");
+      await page.locator(".lesson-answer").waitFor();
+    },
+  },
+  {
+    name: "options",
+    async go(page) {
+      await button(page, "End the lesson");
+      await button(page, "Options");
+    },
+  },
   {
     name: "help",
     async go(page) {

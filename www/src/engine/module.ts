@@ -8,7 +8,7 @@ export interface Progress {
 export class ModuleSource {
   #module: Promise<WebAssembly.Module> | undefined;
 
-  /** `bytes` is the size after decompression, which is what the progress counts. */
+  /** `bytes` is the size after decompression. The progress counts bytes that travel, where the host says how many they are. */
   constructor(
     private readonly url: string,
     private readonly bytes: number,
@@ -28,11 +28,13 @@ export class ModuleSource {
     if (!response.ok || !response.body) throw new Error(`${response.status} ${response.statusText}`);
     // What the service worker has kept is there at once; as it came, the browser may use what it compiled of it before.
     if (navigator.serviceWorker?.controller) return WebAssembly.compileStreaming(response);
+    const travelling = response.headers.has("Content-Encoding") ? Number(response.headers.get("Content-Length")) : 0;
+    const share = travelling > 0 && this.bytes > 0 ? Math.min(1, travelling / this.bytes) : 1;
     let loaded = 0;
     const count = new TransformStream<Uint8Array, Uint8Array>({
       transform: (chunk, controller) => {
         loaded += chunk.length;
-        onProgress({ loaded, total: Math.max(this.bytes, loaded) });
+        onProgress({ loaded: Math.round(share * loaded), total: Math.round(share * Math.max(this.bytes, loaded)) });
         controller.enqueue(chunk);
       },
     });

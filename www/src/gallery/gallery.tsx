@@ -8,43 +8,73 @@ import { adopt, putAside } from "../state/script";
 import { loadDrafts } from "../state/storage";
 import { titleOf } from "../exports/text";
 import { OpenButton } from "../ui/open-button";
-import { EXAMPLES, sourceOf } from "./examples";
+import tour from "../lessons/tour.md?raw";
+import { beginLesson } from "../state/lesson";
+import { type Example, EXAMPLES, lessonOf, sourceOf, TOPICS } from "./examples";
 
 export function Gallery(): JSX.Element {
   return (
     <>
-      <ul class="gallery">
-        {EXAMPLES.map((example) => (
-          <li key={example.name} class="card">
-            <h3>
-              <button
-                type="button"
-                class="link"
-                onClick={() => {
-                  openInstead({ program: sourceOf(example), options: { ...DEFAULTS } }, `The example “${example.title}”. To try: ${example.attempt}`);
-                  closeDialog();
-                }}
-              >
-                {example.title}
+      <p>
+        <button type="button" class="button primary" onClick={() => begin(tour)}>
+          Tour: one script in six steps
+        </button>
+      </p>
+      <div class="gallery">
+        {TOPICS.map((topic) => (
+          <section key={topic} class="topic" aria-label={topic}>
+            <header class="topic-head">
+              <h3>{topic}</h3>
+              <button type="button" class="link" onClick={() => begin(lessonOf(topic))}>
+                Go through them
               </button>
-            </h3>
-            <p>{example.idea}</p>
-            <p class="try">
-              <b>Try:</b> {example.attempt}
-            </p>
-          </li>
+            </header>
+            <ul class="cards">
+              {EXAMPLES.filter((example) => example.topic === topic).map((example) => (
+                <Card key={example.name} example={example} />
+              ))}
+            </ul>
+          </section>
         ))}
-      </ul>
+      </div>
       <section class="own">
         <h3>Scripts of yours</h3>
         <p class="muted">
-          Files can also be dropped anywhere on the page: a script, or logs, traces and graphs that PyTorch wrote. What you type is kept in this browser, and goes nowhere
+          Files can also be dropped anywhere on the page: a script, a lesson in Markdown, or logs, traces and graphs that PyTorch wrote. What you type is kept in this browser, and goes nowhere
           else.
         </p>
         <OpenButton onOpen={closeDialog}>Open a file…</OpenButton>
         <Drafts />
       </section>
     </>
+  );
+}
+
+function begin(lesson: string): void {
+  beginLesson(lesson);
+  closeDialog();
+}
+
+function Card({ example }: { example: Example }): JSX.Element {
+  return (
+    <li class="card">
+      <h4>
+        <button
+          type="button"
+          class="link"
+          onClick={() => {
+            openInstead({ program: sourceOf(example), options: { ...DEFAULTS } }, `The example “${example.title}”. To try: ${example.attempt}`);
+            closeDialog();
+          }}
+        >
+          {example.title}
+        </button>
+      </h4>
+      <p>{example.idea}</p>
+      <p class="try">
+        <b>Try:</b> {example.attempt}
+      </p>
+    </li>
   );
 }
 

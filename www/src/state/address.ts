@@ -1,9 +1,9 @@
 // The page's address: a link in it is opened, and Share writes one into it.
 import { signal } from "@preact/signals";
 import { embedded } from "./embedded";
-import { decodeLink, encodeLink, type Link, type Shared } from "./link";
+import { decodeLink, encodeLink, type Link, type Place, type Shared } from "./link";
 import { DEFAULTS, options } from "./options";
-import { openLog, sentence } from "./logs";
+import { openLog, sentence, showScript } from "./logs";
 import { currentPlace, goTo } from "./place";
 import { adopt, newLink, open, openOwn, program, putAside, untouched } from "./script";
 import { addDraft, loadScript } from "./storage";
@@ -27,8 +27,8 @@ export const notice = signal<Notice | undefined>(undefined);
 /** The part of the address after the page, as it was when the page was opened. */
 export const address = signal(location.hash);
 
-/** Opens what the address names; else the visitor's own script; else the example. */
-export async function openFromAddress(example: string): Promise<void> {
+/** Opens what the address names; else the visitor's own script; else the example, of which `atOnce` shows what there is already. */
+export async function openFromAddress(example: string, atOnce: () => Promise<void> = async () => {}): Promise<void> {
   const own = loadScript();
   const link = await decodeLink(location.hash);
   if (link.kind === "shared") {
@@ -36,8 +36,12 @@ export async function openFromAddress(example: string): Promise<void> {
     return;
   }
   if (own) openOwn(own);
-  else open({ program: example, options: { ...DEFAULTS } }, "example");
+  else {
+    open({ program: example, options: { ...DEFAULTS } }, "example");
+    await atOnce();
+  }
   if (link.kind === "log") await openLinkedLog(link, address.value);
+  if (link.kind === "lesson") openLesson(link.text);
   if (link.kind === "broken") {
     notice.value = { tone: "error", lines: [link.reason, own ? "Your own script is as you left it." : "The example is shown."] };
   }
@@ -51,7 +55,19 @@ export async function followAddress(): Promise<void> {
   putAside();
   if (link.kind === "shared") openLink(link, loadScript());
   else if (link.kind === "log") await openLinkedLog(link, address.value);
+  else if (link.kind === "lesson") openLesson(link.text);
   else notice.value = { tone: "error", lines: [link.reason, "Your script is as it was."] };
+}
+
+let begin: (text: string, foreign: boolean) => boolean = () => false;
+
+/** Takes what begins lessons that come with links. */
+export function onLesson(how: typeof begin): void {
+  begin = how;
+}
+
+function openLesson(text: string): void {
+  if (!begin(text, true)) notice.value = { tone: "error", lines: ["This link holds no lesson.", "Your script is as it was."] };
 }
 
 /** Opens a log that came with a link. It is not kept: the link has it. */
@@ -92,6 +108,18 @@ export function openInstead(shared: Shared, from: string): void {
   forgetAddress();
   open(shared, "example");
   notice.value = { tone: "info", lines: [from], ...(own && own.program !== shared.program ? { restore: own } : {}) };
+}
+
+/** Opens what a step of a lesson shows; what is there already is not run again. */
+export function openStep(shared: Shared, place: Place, from: "link" | "example"): void {
+  const there = program() === shared.program && JSON.stringify(options.value) === JSON.stringify(shared.options);
+  if (!there) {
+    putAside();
+    forgetAddress();
+    open(shared, from === "link" ? newLink() : "example");
+  } else showScript();
+  const notes = goTo({ ...currentPlace(), ...place, selection: place.selection });
+  notice.value = notes.length > 0 ? { tone: "info", lines: notes } : undefined;
 }
 
 /** Brings the visitor's own script back. */

@@ -7,6 +7,7 @@ import type { LogOverview } from "../generated/report";
 import { forgetAddress, notice } from "./address";
 import type { KeptFile } from "./log-store";
 import { look, openLog, sentence } from "./logs";
+import { beginLesson } from "./lesson";
 import { options } from "./options";
 import { adopt, editor, onPaste, program } from "./script";
 import { loadScript } from "./storage";
@@ -71,6 +72,10 @@ async function openFile(file: File): Promise<void> {
     return refuse("is not a text in UTF-8.");
   }
   if (text.includes("\0")) return refuse("is not a text.");
+  if (/\.(md|markdown)$/i.test(file.name)) {
+    if (!beginLesson(text)) refuse("is no lesson: a lesson begins with a heading, and its steps with headings below that.");
+    return;
+  }
   const before = program();
   const own = loadScript();
   forgetAddress();

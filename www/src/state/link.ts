@@ -4,6 +4,7 @@
 //     #v1/BASE64URL(DEFLATE(JSON))        JSON: {"p": program, "o": {option: value}}
 //     #v2/BASE64URL(DEFLATE(JSON))        the same, and {"v": view, "s": selection}
 //     #v3/BASE64URL(DEFLATE(JSON))        a log as .aotz files hold it, in the place of a program
+//     #v4/BASE64URL(DEFLATE(JSON))        {"lesson": Markdown}, as docs/lessons.md says it
 //
 // The version comes first so that links stay readable for ever: a later form gets a later number and its own reader.
 // `tests/links.ts` keeps links of every version.
@@ -43,6 +44,8 @@ export type Link =
   | { kind: "shared"; shared: Shared; place: Place; notes: string[] }
   /** A log: its name, and what an .aotz file of it holds. */
   | { kind: "log"; name: string; packed: Blob }
+  /** A lesson, in Markdown. */
+  | { kind: "lesson"; text: string }
   /** `reason` is a sentence for the visitor. */
   | { kind: "broken"; reason: string };
 
@@ -50,9 +53,11 @@ export type Link =
 const LARGEST = 4 * 1024 * 1024;
 /** More names than this are not taken from a link. */
 const MOST_NAMES = 200;
-/** Of links to scripts; those to logs have the next. */
+/** Of links to scripts, logs and lessons. */
 const SCRIPT = 2;
-const NEWEST = 3;
+const LOG = 3;
+const LESSON = 4;
+const NEWEST = LESSON;
 
 /** The fragment for `shared`, looked at as `place` says, with its `#`. */
 export async function encodeLink(shared: Shared, place: Place = {}): Promise<string> {
@@ -71,7 +76,13 @@ export async function encodeLink(shared: Shared, place: Place = {}): Promise<str
 /** The fragment for a log, as the reader packs it. */
 export async function encodeLog(packed: string): Promise<string> {
   const stream = new Blob([packed]).stream().pipeThrough(new CompressionStream("deflate-raw"));
-  return `#v${NEWEST}/${toBase64Url(await readAll(stream, Infinity))}`;
+  return `#v${LOG}/${toBase64Url(await readAll(stream, Infinity))}`;
+}
+
+/** The fragment for a lesson. */
+export async function encodeLesson(text: string): Promise<string> {
+  const stream = new Blob([JSON.stringify({ lesson: text })]).stream().pipeThrough(new CompressionStream("deflate-raw"));
+  return `#v${LESSON}/${toBase64Url(await readAll(stream, Infinity))}`;
 }
 
 /** Reads a fragment, with or without its `#`. */
@@ -113,7 +124,11 @@ async function decode(body: string, version: number): Promise<Link> {
   } catch {
     return damaged("its content cannot be read");
   }
-  if (version === NEWEST) {
+  if (version === LESSON) {
+    const { lesson } = (content ?? {}) as { lesson?: unknown };
+    return typeof lesson === "string" ? { kind: "lesson", text: lesson } : damaged("it holds no lesson");
+  }
+  if (version === LOG) {
     const { aotz, name } = (content ?? {}) as { aotz?: unknown; name?: unknown };
     if (typeof aotz !== "number" || typeof name !== "string") return damaged("it holds no log");
     // What opens files opens it: compressed, as they are.

@@ -48,10 +48,12 @@ export function answerTo(question: Question): Answer | undefined {
   const key = `${id} ${JSON.stringify(question)}`;
   let found = known.get(key);
   if (!found) {
-    const answer = signal<Answer | undefined>(undefined);
+    const answer = signal<Answer | undefined>(run.answers?.get(key));
     found = answer;
     known.set(key, answer);
     const stop = effect(() => {
+      // What was recorded has no interpreter.
+      if (run.recorded) return;
       // A log waits for nobody.
       if (!run.log && (running.value || run.outcome.kind === "running")) return;
       void (run.log?.ask ?? ask)(id, question).then((given) => (answer.value = given));

@@ -36,6 +36,10 @@ export interface Run {
   elapsed: number;
   /** Milliseconds of them that the interpreter took; 0 where it did not come to an end. */
   took: number;
+  /** Whether it is of another machine: the example's, recorded when the page was built. */
+  recorded?: true;
+  /** What was answered of it when it was recorded, by compilation and question: shown until this page's own answer is there. */
+  answers?: ReadonlyMap<string, Answer>;
   /** The log that it was read from: then no script ran here. */
   log?: OfLogRun;
 }
@@ -185,7 +189,7 @@ function beginQueued(): void {
   const { program, options, origin } = queued;
   queued = undefined;
   used = origin;
-  const run: Run = { program, report: emptyReport(), printed: [], bundles: new Map(), timeline: EMPTY, outcome: { kind: "running" }, elapsed: 0, took: 0 };
+  const run: Run = { ...blank(program), ...(replacesRecording(program) ? { answers: shown.value?.answers ?? new Map() } : {}) };
   const overdue = (): void => stopRun(`Stopped after ${formatSeconds(options.limit)}: the time limit.`);
   const limit = setTimeout(overdue, options.limit * 1000);
   active = { run, events: [], started: performance.now(), limit: limit as unknown as number, frame: undefined, next: performance.now() + PATIENCE_MS };
@@ -209,8 +213,23 @@ function beginQueued(): void {
   });
 }
 
+function blank(program: string): Run {
+  return { program, report: emptyReport(), printed: [], bundles: new Map(), timeline: EMPTY, outcome: { kind: "running" }, elapsed: 0, took: 0 };
+}
+
+/** Whether what is shown is a recording of this program: its own run takes that place when it has ended, so that nothing moves. */
+const replacesRecording = (program: string): boolean => shown.value?.recorded === true && shown.value.program === program;
+
+/** Shows a recording, while nothing else is to be shown and the interpreter is not there. */
+export function showRecording(program: string, events: readonly Event[], answers: ReadonlyMap<string, Answer>): void {
+  if (shown.value || ended.value > 0 || queued?.program !== program) return;
+  const state = { run: { ...blank(program), recorded: true as const, answers }, events: events.map((event) => ({ event, at: 0 })) };
+  absorb(state);
+  publish({ ...state.run, outcome: { kind: "finished" } });
+}
+
 function scheduleFrame(): void {
-  if (!active || active.frame !== undefined) return;
+  if (!active || active.frame !== undefined || replacesRecording(active.run.program)) return;
   active.frame = requestAnimationFrame(() => {
     if (!active) return;
     active.frame = undefined;
@@ -245,7 +264,7 @@ function publish(run: Run): void {
   if (hasGraphs(run)) lastWithGraphs.value = run;
 }
 
-function absorb(state: NonNullable<typeof active>): void {
+function absorb(state: Pick<NonNullable<typeof active>, "run" | "events">): void {
   const { run, events } = state;
   if (events.length === 0) return;
   state.events = [];

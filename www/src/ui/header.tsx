@@ -7,7 +7,7 @@ import { quote } from "../report/quote";
 import { openDialog } from "../state/dialogs";
 import { BACKENDS, DEFAULTS, type Options, options } from "../state/options";
 import { runScript, setOption } from "../state/script";
-import { ended, engine, loadAgain, running, shown, stopRun } from "../state/session";
+import { ended, engine, loadAgain, logRun, running, shown, stopRun } from "../state/session";
 import { OpenButton } from "./open-button";
 import { OptionsMenu } from "./options";
 import { ShareMenu } from "./share";
@@ -47,7 +47,7 @@ export function Header(): JSX.Element {
           Help
         </button>
         {running.value ? (
-          <button type="button" class="button danger" onClick={() => stopRun()}>
+          <button type="button" class="button run danger" onClick={() => stopRun()}>
             Stop
           </button>
         ) : engine.value.state === "failed" ? (
@@ -55,7 +55,7 @@ export function Header(): JSX.Element {
             Load again
           </button>
         ) : (
-          <button type="button" class="button" title="Ctrl+Enter" onClick={runScript}>
+          <button type="button" class="button run" title="Ctrl+Enter" onClick={runScript}>
             Run
           </button>
         )}
@@ -94,6 +94,7 @@ export function Status(): JSX.Element {
     return (
       <div class="status">
         <progress aria-label="Loading the interpreter" value={loaded} max={total} />
+        <Recording />
         <span>
           {formatBytes(loaded)} of {formatBytes(total)}
         </span>
@@ -109,8 +110,19 @@ export function Status(): JSX.Element {
       data-took={shown.value?.took}
       data-ended={ended.value}
     >
+      <Recording />
       {statusText()}
     </div>
+  );
+}
+
+/** Says that what is shown is not of this browser yet. */
+function Recording(): JSX.Element | null {
+  if (!shown.value?.recorded || logRun.value) return null;
+  return (
+    <span class="recording" title="What is shown was recorded when this page was built. Your browser's own run takes its place as soon as it is there.">
+      Recording
+    </span>
   );
 }
 
