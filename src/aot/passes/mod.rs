@@ -23,6 +23,8 @@ impl Passes {
     /// # Errors
     /// Those of the operators that constants are folded by.
     pub fn apply(&self, graph: &mut Graph, replayed: &[usize]) -> Result<()> {
+        // Bodies of control flow come first, each a graph like others.
+        graph.subgraphs.iter_mut().try_for_each(|(_, body)| self.apply(body, &[]))?;
         noop::remove(graph, replayed)?;
         if self.joint_graph_constant_folding {
             uniform::fold(graph)?;

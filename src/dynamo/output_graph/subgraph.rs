@@ -7,6 +7,7 @@ use super::tracer::{Recorder, class_of};
 use crate::error::{Error, Result};
 use crate::graph::{Arg, FakeValue, Graph, Meta, Node, NodeId, Opcode, Place, Target};
 use crate::python::native::tensor::held_by_python;
+use crate::shape::Expr;
 use crate::tensor::Tensor;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -196,6 +197,27 @@ impl Recorder {
     /// Values that a part reads and does not compute.
     pub fn free_values(&self, part: &Part) -> Vec<NodeId> {
         free_values(&self.output().graph.borrow(), part)
+    }
+
+    /// What a part takes besides: values that it reads and does not compute, and before each tensor the symbols in its sizes, which Dynamo
+    /// hands in with it.
+    pub fn lifted_values(&self, part: &Part) -> Vec<NodeId> {
+        let free = self.free_values(part);
+        let output = self.output();
+        let (graph, sizes) = (output.graph.borrow(), output.sizes.borrow());
+        let mut all: Vec<NodeId> = Vec::new();
+        for id in part.takes.iter().chain(&free) {
+            let geometry = graph.node(*id).tensor().map(|spec| &spec.geometry);
+            let symbolic = geometry.into_iter().flat_map(|g| g.sizes.iter().chain(&g.strides)).filter(|size| size.as_int().is_none());
+            for symbol in symbolic.flat_map(|size| size.expr().symbols()) {
+                let input = sizes.get(&Expr::symbol(symbol)).copied();
+                all.extend(input.filter(|input| !part.takes.contains(input) && !all.contains(input)));
+            }
+            if free.contains(id) && !all.contains(id) {
+                all.push(*id);
+            }
+        }
+        all
     }
 
     /// Cuts parts out of what was recorded since the mark. `given` are inputs of bodies alone.

@@ -184,6 +184,11 @@ impl Recorder {
         self.output().by_real.borrow().get(&self.current(t).id()).map(|i| self.output().inputs.borrow()[*i].fake_tensor.clone())
     }
 
+    /// A tensor as the graph has it: an input's sizes may be symbolic.
+    pub fn seen(&self, t: &Tensor) -> Tensor {
+        self.fake_tensor(t).unwrap_or_else(|| t.clone())
+    }
+
     /// The input of the caller's that a fake tensor stands for.
     pub fn real_tensor(&self, fake: &Tensor) -> Option<Tensor> {
         let output = self.output();

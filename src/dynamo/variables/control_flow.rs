@@ -90,7 +90,7 @@ fn check_memory(recorder: &Recorder, name: &str, traced: &Traced, before: &[(Ten
     // Inputs of the body alone are among what was there before.
     let own = before.iter().map(|(t, _)| t.clone()).filter(|t| recorder.known_node(t).is_some_and(|id| part.takes.contains(&id)));
     let mut given: Vec<Tensor> = Vec::new();
-    for t in own.chain(recorder.tensors_of(&ids)).map(|t| recorder.fake_tensor(&t).unwrap_or(t)) {
+    for t in own.chain(recorder.tensors_of(&ids)).map(|t| recorder.seen(&t)) {
         if !given.iter().any(|g| g.is(&t)) {
             given.push(t);
         }
@@ -114,7 +114,7 @@ fn check_memory(recorder: &Recorder, name: &str, traced: &Traced, before: &[(Ten
     if is_free && name == "Cond" {
         return Ok(());
     }
-    let results: Vec<Tensor> = traced.results.iter().flatten().map(|t| recorder.fake_tensor(t).unwrap_or_else(|| t.clone())).collect();
+    let results: Vec<Tensor> = traced.results.iter().flatten().map(|t| recorder.seen(t)).collect();
     let share = |a: &Tensor, b: &Tensor| a.storage().id() == b.storage().id();
     let pair =
         |all: &[Tensor]| (1..all.len()).find_map(|i| all[..i].iter().find(|a| share(a, &all[i])).map(|a| (name_of(a), name_of(&all[i]))));
@@ -139,7 +139,7 @@ fn lifted(recorder: &Recorder, traced: &[Traced]) -> Vec<NodeId> {
         ids.sort_by(|a, b| names.get(a).cmp(&names.get(b)));
         ids
     };
-    let free: Vec<Vec<NodeId>> = traced.iter().map(|t| recorder.free_values(&t.part)).collect();
+    let free: Vec<Vec<NodeId>> = traced.iter().map(|t| recorder.lifted_values(&t.part)).collect();
     let in_all = |id: &NodeId| free.iter().all(|ids| ids.contains(id));
     let mut all = by_name(free.first().into_iter().flatten().copied().filter(in_all).collect());
     for ids in &free {
@@ -282,7 +282,7 @@ pub fn while_loop(
         recorder.node_of(t).map_err(error)?;
         recorder.name_argument(t, "child");
     }
-    let specs: Vec<TensorSpec> = values.iter().map(Tensor::spec).collect();
+    let specs: Vec<TensorSpec> = values.iter().map(|t| recorder.seen(t).spec()).collect();
     let mark = recorder.mark();
     let (mut given, mut traced) = (Vec::new(), Vec::new());
     for function in functions {
@@ -336,14 +336,14 @@ pub fn map(
     }
     let mark = recorder.mark();
     let mut given = Vec::new();
-    let specs: Vec<TensorSpec> = mapped.iter().map(|t| row_of(t, false)).collect();
+    let specs: Vec<TensorSpec> = mapped.iter().map(|t| row_of(&recorder.seen(t), false)).collect();
     let (mut args, mut takes) = fresh(recorder, &specs, &mut given, vm)?;
     args.extend(others.iter().cloned());
     takes.extend(&positional);
     let mut traced = trace(recorder, &mark, ("map", function), args, takes, vm)?;
-    let free = recorder.free_values(&traced.part);
+    let free = recorder.lifted_values(&traced.part);
     traced.part.takes.extend(&free);
-    let in_rows = |t: &Tensor| rows_of(t, &mapped[0]);
+    let in_rows = |t: &Tensor| rows_of(t, &recorder.seen(&mapped[0]));
     let results: Vec<_> = traced.results.iter().map(|t| result_like(t, in_rows)).collect::<Result<_>>().map_err(error)?;
     positional.extend(free);
     let mut operands = mapped.clone();
@@ -372,9 +372,9 @@ pub fn scan(
     let error = |e: Error| raise(e, vm);
     let (carried, scanned) = (tensors(first, vm)?, tensors(rows, vm)?);
     carried.iter().chain(&scanned).try_for_each(|t| recorder.node_of(t).map(drop)).map_err(error)?;
-    let mut specs: Vec<TensorSpec> = carried.iter().map(Tensor::spec).collect();
+    let mut specs: Vec<TensorSpec> = carried.iter().map(|t| recorder.seen(t).spec()).collect();
     let starts = specs.clone();
-    specs.extend(scanned.iter().map(|t| row_of(t, true)));
+    specs.extend(scanned.iter().map(|t| row_of(&recorder.seen(t), true)));
     let mark = recorder.mark();
     let mut given = Vec::new();
     let (args, takes) = fresh(recorder, &specs, &mut given, vm)?;
@@ -386,9 +386,9 @@ pub fn scan(
     check_carried("scan", ["init", "carry"], &starts, &specs_of(carries), vm)?;
     let mut results: Vec<_> = carries.iter().map(|t| result_like(t, |t| Ok(t.spec()))).collect::<Result<_>>().map_err(error)?;
     for t in given_rows {
-        results.push(result_like(t, |t| rows_of(t, &scanned[0])).map_err(error)?);
+        results.push(result_like(t, |t| rows_of(t, &recorder.seen(&scanned[0]))).map_err(error)?);
     }
-    let free = recorder.free_values(&traced.part);
+    let free = recorder.lifted_values(&traced.part);
     traced.part.takes.extend(&free);
     if let Arg::Tuple(items) = traced.part.returns {
         traced.part.returns = Arg::List(items);
