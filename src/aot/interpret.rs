@@ -10,7 +10,7 @@ use crate::autograd::anomaly;
 use crate::dispatch::{Modes, Naming, Value, call, compare_sizes, fill_args, fill_factory_options, modes, set_modes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Arg, FakeValue, Graph, Node, NodeId, Opcode, Shown, Target, WrittenCall};
-use crate::shape::{FUNCTIONS, FloatExpr, Relation, Rounding, ShapeEnv, SymFloat, SymInt};
+use crate::shape::{FUNCTIONS, FloatExpr, Relation, Rounding, ShapeEnv, SymCondition, SymFloat, SymInt};
 use codegen::Fused;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -279,10 +279,14 @@ fn step(graph: &Graph, node: &Node, values: &[Value], tell: bool) -> Result<Valu
             usize::try_from(index).ok().and_then(|i| items.get(i).cloned()).ok_or_else(|| Error::index("tuple index out of range"))
         }
         Target::Operator(name) if relation(name).is_some() => {
-            // One that is not known yet is evaluated where it is asserted.
-            let known = |v: &Value| v.sym_int().ok()?.as_int();
-            let numbers = known(&args[0]).zip(known(&args[1]));
-            Ok(relation(name).zip(numbers).map_or(Value::None, |(r, (a, b))| Value::Bool(r.holds(a, b))))
+            // One that is not known yet is evaluated where it is asserted, or chooses in the graph.
+            let Some((relation, (left, right))) = relation(name).zip(args[0].sym_int().ok().zip(args[1].sym_int().ok())) else {
+                return Ok(Value::None);
+            };
+            Ok(match (left.as_int(), right.as_int()) {
+                (Some(a), Some(b)) => Value::Bool(relation.holds(a, b)),
+                _ => Value::Opaque(Rc::new(SymCondition { left, relation, right })),
+            })
         }
         Target::Operator(name) => told_arithmetic(name, &args, tell),
         Target::HigherOrder(name) => {

@@ -86,6 +86,8 @@ pub struct Tracer {
     counts: RefCell<HashMap<Vec<(usize, i64)>, (Vec<SymInt>, SymInt)>>,
     /// The numbers of elements that nodes of the graph were asked for.
     counted_off: RefCell<HashMap<NodeId, Expr>>,
+    /// Conditions on sizes that calls choose by.
+    conditions: RefCell<HashMap<Rc<str>, NodeId>>,
     /// The nodes that read a size off a tensor, by its node and the dimension.
     read_sizes: RefCell<HashMap<(NodeId, usize), NodeId>>,
     /// Symbolic floats that a node computes.
@@ -145,6 +147,7 @@ impl Tracer {
             facts: RefCell::default(),
             counts: RefCell::default(),
             counted_off: RefCell::default(),
+            conditions: RefCell::default(),
             read_sizes: RefCell::default(),
             floats: RefCell::default(),
             own_floats: RefCell::default(),
@@ -331,7 +334,8 @@ impl Tracer {
     /// An argument as the graph keeps it.
     pub fn argument(&self, value: &Value) -> Result<Arg> {
         Ok(match value {
-            Value::None | Value::Opaque(_) => Arg::None,
+            Value::Opaque(_) => value.condition().map_or(Ok(Arg::None), |condition| self.condition(condition))?,
+            Value::None => Arg::None,
             Value::Bool(b) => Arg::Bool(*b),
             Value::Int(i) => self.size(i)?,
             Value::Float(f) => Arg::Float(*f),

@@ -1,7 +1,7 @@
 //! `Value`: an operator's argument or result.
 
 use diagnostics::error::{Error, Result};
-use shape::{SymFloat, SymInt};
+use shape::{SymCondition, SymFloat, SymInt};
 use std::any::Any;
 use std::rc::Rc;
 use tensor::{Device, Dtype, Layout, MemoryFormat, Tensor};
@@ -36,7 +36,7 @@ pub enum Value {
     Layout(Layout),
     /// A memory format.
     MemoryFormat(MemoryFormat),
-    /// Something only the operator understands (a random generator).
+    /// Something only the operator understands: a random generator, or a [`SymCondition`].
     Opaque(Rc<dyn Any>),
 }
 
@@ -62,6 +62,11 @@ impl Value {
 
     fn wrong(&self, wanted: &str) -> Error {
         Error::type_error(format!("expected {wanted}, not {}", self.kind()))
+    }
+
+    /// The condition on symbolic sizes that it is.
+    pub fn condition(&self) -> Option<&SymCondition> {
+        if let Value::Opaque(any) = self { any.downcast_ref() } else { None }
     }
 
     /// Whether it is `None`.

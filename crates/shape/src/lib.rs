@@ -4,6 +4,7 @@
 //! nor `Ord`: comparisons go through [`ShapeEnv`] and return `Result<bool>`.
 //! An expression is kept as PyTorch writes it; [`Expr::expanded`] is the normal form by which two are compared.
 
+mod condition;
 mod decide;
 mod env;
 mod expr;
@@ -15,6 +16,7 @@ mod symfloat;
 mod symint;
 mod validation_log;
 
+pub use condition::SymCondition;
 pub use env::{FloatGuard, ShapeEnv, ShapeGuard, SymbolInfo};
 pub use expr::{Atom, Expr, Symbol};
 pub use relation::Relation;

@@ -3,10 +3,12 @@
 //! Each says what a call in a graph comes to; the interpreter asks here, and knows none of them. A body runs through the whole dispatch
 //! stack, so that what traces below records its operators in place of the call, unless the operator says how it is traced itself.
 
-use crate::aot::trace::{current_tracer, replace_tracers};
+use crate::aot::trace::{Tracer, current_tracer, replace_tracers};
 use crate::dispatch::{Exclude, Key, Modes, OpEntry, Value, fill_args, lookup, modes, set_modes};
 use crate::error::{Error, Result};
 use crate::graph::{Arg, Graph};
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::OnceLock;
 
 /// What a call comes to.
@@ -72,36 +74,53 @@ pub fn names() -> Vec<&'static str> {
     TABLE.get().into_iter().flatten().map(|operator| operator.name).collect()
 }
 
+thread_local! {
+    /// The tracer whose calls are run as well, while tensors that are made are fake ones.
+    static ON_VALUES: RefCell<Option<Rc<Tracer>>> = const { RefCell::new(None) };
+}
+
+fn known(name: &str) -> Result<&'static HigherOrderOperator> {
+    let known = TABLE.get().and_then(|table| table.iter().find(|operator| operator.name == name));
+    known.copied().ok_or_else(|| unsupported(name))
+}
+
 /// Runs or traces a call.
 pub fn call(call: &HigherOrderCall) -> Result<Value> {
-    let known = TABLE.get().and_then(|table| table.iter().find(|operator| operator.name == call.name));
-    let operator = known.ok_or_else(|| unsupported(call.name))?;
+    let operator = known(call.name)?;
     match operator.trace {
         Some(trace) if modes().fake => trace(call),
-        Some(trace) if current_tracer().is_some() => trace_on_values(call, trace, operator.run),
+        Some(trace) if current_tracer().is_some() => {
+            let before = (set_modes(Modes { fake: true, ..modes() }), ON_VALUES.replace(current_tracer()));
+            let traced = trace(call);
+            set_modes(Modes { fake: before.0.fake, ..modes() });
+            ON_VALUES.set(before.1);
+            traced
+        }
         _ => (operator.run)(call),
     }
 }
 
-/// Traces a call that is run as well: what it computes stands for what was traced.
-fn trace_on_values(call: &HigherOrderCall, trace: Implementation, run: Implementation) -> Result<Value> {
-    let before = set_modes(Modes { fake: true, ..modes() });
-    let traced = trace(call);
-    set_modes(Modes { fake: before.fake, ..modes() });
-    let (mut fakes, mut values) = (Vec::new(), Vec::new());
-    traced?.for_each_tensor(&mut |t| fakes.push(t.clone()));
+/// Whether a call that is traced is run as well: what it computes stands for what was traced.
+pub fn runs_traced_calls() -> bool {
+    let runs = |tracer: Rc<Tracer>| ON_VALUES.with_borrow(|own| own.as_ref().is_some_and(|own| Rc::ptr_eq(own, &tracer)));
+    current_tracer().is_some_and(|tracer| !modes().fake || runs(tracer))
+}
+
+/// Runs a call without its being traced, or differentiated.
+pub fn run_untraced(call: &HigherOrderCall) -> Result<Value> {
+    let operator = known(call.name)?;
+    let before = set_modes(Modes { fake: false, grad: false, ..modes() });
+    let on_values = ON_VALUES.take();
     let result = {
         let _unseen = Exclude::also(Key::Trace);
         let tracers = replace_tracers(Vec::new());
-        let result = run(call);
+        let result = (operator.run)(call);
         replace_tracers(tracers);
-        result?
+        result
     };
-    result.for_each_tensor(&mut |t| values.push(t.clone()));
-    if let Some(tracer) = current_tracer() {
-        fakes.iter().zip(&values).for_each(|(fake, value)| tracer.stands_for(value, fake));
-    }
-    Ok(result)
+    ON_VALUES.set(on_values);
+    set_modes(Modes { fake: before.fake, grad: before.grad, ..modes() });
+    result
 }
 
 fn unsupported(name: &str) -> Error {

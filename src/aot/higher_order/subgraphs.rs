@@ -1,6 +1,7 @@
 //! Bodies of control flow, traced: a function's calls as a subgraph of the call, and its backward as another.
 
 use super::mod_index::{index, with_own_gradient};
+use super::operator::{HigherOrderCall, run_untraced, runs_traced_calls};
 use crate::aot::functional_tensor::{unwrap, wrap};
 use crate::aot::functionalize::FunctionalizeLayer;
 use crate::aot::interpret::run;
@@ -292,13 +293,51 @@ pub(super) fn record(op: &str, pieces: Vec<Piece>, results: &[Option<TensorSpec>
 
 /// The same where results may be lists; `inner` are fake tensors for them.
 pub(super) fn record_values(op: &str, pieces: Vec<Piece>, inner: Vec<Value>) -> Result<Vec<Value>> {
+    let values = if runs_traced_calls() { Some(values_of(op, &pieces)?) } else { None };
     if let Some(tracer) = current_tracer() {
         tracer.record_higher_order(op, pieces.into_iter().map(unwrapped).collect::<Result<_>>()?, &inner)?;
+        if let Some(values) = values {
+            let tensors = |of: &[Value]| {
+                let mut all = Vec::new();
+                of.iter().for_each(|v| v.for_each_tensor(&mut |t| all.push(t.clone())));
+                all
+            };
+            for (value, fake) in tensors(&values).iter().zip(tensors(&inner)) {
+                tracer.stands_for(&unwrap(value)?, &fake);
+            }
+            return Ok(values);
+        }
     }
     if !has_layer(Key::Functionalize) {
         return Ok(inner);
     }
     inner.iter().map(|v| v.map_tensors(&mut wrap)).collect()
+}
+
+/// What a call computes.
+fn values_of(op: &str, pieces: &[Piece]) -> Result<Vec<Value>> {
+    fn arg(piece: &Piece) -> Value {
+        match piece {
+            Piece::One(value) => value.clone(),
+            Piece::Tuple(values) | Piece::List(values) => Value::List(values.clone()),
+            Piece::Nested(pieces) => Value::List(pieces.iter().map(arg).collect()),
+            Piece::Body(..) | Piece::Written(_) | Piece::Fresh(..) => Value::None,
+        }
+    }
+    fn bodies<'p>(pieces: &'p [Piece], found: &mut Vec<&'p Graph>) {
+        for piece in pieces {
+            match piece {
+                Piece::Body(_, body) | Piece::Fresh(_, body) => found.push(body),
+                Piece::Nested(pieces) => bodies(pieces, found),
+                _ => {}
+            }
+        }
+    }
+    let mut subgraphs = Vec::new();
+    bodies(pieces, &mut subgraphs);
+    let args = pieces.iter().map(arg).collect();
+    let call = HigherOrderCall { name: op, subgraphs, args, written: &[], keywords: Vec::new(), operator: None, tell: false };
+    Ok(run_untraced(&call)?.list()?.to_vec())
 }
 
 fn unwrapped(piece: Piece) -> Result<Piece> {

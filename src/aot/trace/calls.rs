@@ -91,6 +91,7 @@ impl Tracer {
     /// Records the call of a higher-order operator, its bodies as subgraphs of one number: the first that is free for the first of them.
     pub fn record_higher_order(&self, op: &str, pieces: Vec<Piece>, results: &[Value]) -> Result<()> {
         let meta = self.meta();
+        pieces.iter().try_for_each(|piece| self.sizes_first(piece))?;
         let kind = pieces.iter().find_map(|p| if let Piece::Body(kind, _) = p { Some(*kind) } else { None }).unwrap_or_default();
         let taken = |i: &usize| self.graph.borrow().subgraphs.iter().any(|(n, _)| **n == *format!("{kind}_{i}"));
         let number = (0..).find(|i| !taken(i)).unwrap_or(0);
@@ -99,6 +100,18 @@ impl Tracer {
         let call = self.graph.borrow_mut().call(op, Target::HigherOrder(op.into()), args, Vec::new(), call_meta);
         self.record_items(call, results, &meta)?;
         Ok(())
+    }
+
+    /// Nodes of sizes and conditions among a call's arguments come before its bodies.
+    fn sizes_first(&self, piece: &Piece) -> Result<()> {
+        let is_size = |v: &&Value| v.condition().is_some() || matches!(v, Value::Int(size) if size.as_int().is_none());
+        let each = |values: &[Value]| values.iter().filter(is_size).try_for_each(|v| self.argument(v).map(drop));
+        match piece {
+            Piece::One(value) => each(std::slice::from_ref(value)),
+            Piece::Tuple(values) | Piece::List(values) => each(values),
+            Piece::Nested(pieces) => pieces.iter().try_for_each(|piece| self.sizes_first(piece)),
+            Piece::Body(..) | Piece::Written(_) | Piece::Fresh(..) => Ok(()),
+        }
     }
 
     /// A part of the arguments as the graph keeps it; bodies that are numbered together have this number.

@@ -5,7 +5,7 @@ use super::origin::hands_on;
 use crate::dispatch::Value;
 use crate::error::{Error, Result};
 use crate::graph::{Arg, FakeValue, FloatNodes, Meta, Node, NodeId, SizeNodes, Target, compute_float, compute_size, node_name};
-use crate::shape::{Expr, FloatExpr, Relation, ShapeEnv, SymFloat, SymInt};
+use crate::shape::{Expr, FloatExpr, Relation, ShapeEnv, SymCondition, SymFloat, SymInt};
 use crate::tensor::Tensor;
 use std::rc::Rc;
 
@@ -172,6 +172,21 @@ impl Tracer {
         let args = vec![Arg::Node(condition), Arg::Str(text.as_str().into())];
         self.graph.borrow_mut().call("_assert_scalar_default", target, args, Vec::new(), self.meta());
         Ok(())
+    }
+
+    /// The node of a condition on sizes, which a call chooses by.
+    pub(super) fn condition(&self, condition: &SymCondition) -> Result<Arg> {
+        let text: Rc<str> = condition.to_string().as_str().into();
+        let known = self.conditions.borrow().get(&text).copied();
+        if let Some(known) = known {
+            return Ok(Arg::Node(known));
+        }
+        let sides = condition.sides().into_iter().map(|side| self.size(side)).collect::<Result<Vec<_>>>()?;
+        let meta = Meta { value: Some(FakeValue::Condition(text.clone())), ..self.meta() };
+        let name = condition.relation.operator();
+        let id = self.graph.borrow_mut().call(name, Target::operator(name), sides, Vec::new(), meta);
+        self.conditions.borrow_mut().insert(text, id);
+        Ok(Arg::Node(id))
     }
 
     pub(super) fn float_call(&self, name: &str, target: Target, args: Vec<Arg>, float: &SymFloat) -> Arg {

@@ -366,28 +366,42 @@ impl Code {
         after.iter().filter(|step| matches!(step.op, Operation::LoadGlobal { .. })).filter_map(|step| named(step, code)).collect()
     }
 
-    /// Whether the result of a comparison is what one of these functions is called with, which its code names before.
+    /// Whether the result of a comparison is what one of these functions is called with, which its code names before: at once, or each
+    /// time that the variable is read which it is stored in.
     pub fn is_argument_of(&self, position: usize, code: &PyCode, functions: &[&str]) -> bool {
-        let (Some(own), Some(after)) = (self.steps.get(position), self.steps.get(position + 1..)) else { return false };
-        // What is loaded in between is the message.
+        if !self.steps.get(position).is_some_and(|step| matches!(step.op, Operation::CompareOp(_))) {
+            return false;
+        }
+        let Some(Operation::StoreFast(slot)) = self.steps.get(position + 1).map(|step| step.op) else {
+            return self.is_first_argument(position, code, functions);
+        };
+        let mut reads =
+            (position + 2..self.steps.len()).filter(|i| matches!(self.steps[*i].op, Operation::LoadFast(s) if s == slot)).peekable();
+        reads.peek().is_some() && reads.all(|read| self.is_first_argument(read, code, functions))
+    }
+
+    /// Whether what a step gives is the first argument of a call of one of these functions.
+    fn is_first_argument(&self, position: usize, code: &PyCode, functions: &[&str]) -> bool {
+        // What is loaded in between is the message, or what is chosen from.
         let is_loaded = |step: &&Step| {
             matches!(
                 step.op,
                 Operation::LoadConst(_)
                     | Operation::LoadFast(_)
+                    | Operation::LoadFastPair(..)
+                    | Operation::LoadDeref(_)
+                    | Operation::LoadAttr { is_called: false, .. }
                     | Operation::LoadGlobal { .. }
                     | Operation::BuildSequence(_)
                     | Operation::MakeFunction
                     | Operation::SetFunctionAttribute
             )
         };
-        let call = after.iter().find(|step| !is_loaded(step));
+        let call = self.steps[position + 1..].iter().find(|step| !is_loaded(step));
         let is_called = call.is_some_and(|step| matches!(step.op, Operation::Call(_) | Operation::CallKw(_)));
         let ends = |step: &&Step| !matches!(step.op, Operation::PopTop | Operation::StoreFast(_));
         let mut before = self.steps[..position].iter().rev().take_while(ends);
-        matches!(own.op, Operation::CompareOp(_))
-            && is_called
-            && before.any(|step| named(step, code).is_some_and(|name| functions.contains(&name.as_str())))
+        is_called && before.any(|step| named(step, code).is_some_and(|name| functions.contains(&name.as_str())))
     }
 
     /// Whether the result of an instruction is stored in an object, a container, a global or an outer function's variable.

@@ -39,6 +39,11 @@ pub fn is_traced(vm: &VirtualMachine) -> bool {
     current_tracer().is_some() && !is_called() && !runs_eagerly(vm)
 }
 
+/// Whether a graph is captured for a trace whose graphs hand symbolic sizes in: one that is not exported.
+pub fn hands_in_sizes() -> bool {
+    TRACE.with_borrow(|trace| trace.as_ref().is_some_and(|t| !t.tracers.iter().any(|tracer| tracer.sees_script())))
+}
+
 /// Puts the layers of a trace in place of those there are.
 fn replace_layers(layers: &[Vec<Rc<dyn Layer>>]) -> Vec<Vec<Rc<dyn Layer>>> {
     let before = BELOW.iter().map(|key| take_layers(*key)).collect();

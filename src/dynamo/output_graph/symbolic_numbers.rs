@@ -10,8 +10,8 @@ use crate::dispatch::{Key, Value};
 use crate::dynamo::dynamic_shapes::InputSource;
 use crate::dynamo::graph_breaks::unsupported::Unsupported;
 use crate::error::Result;
-use crate::graph::{self, Arg, FakeValue, FloatNodes, Meta, Shown, SizeNodes, Target, compute_float, compute_size};
-use crate::shape::{Expr, FloatExpr, ShapeEnv, SymFloat, SymInt, Symbol};
+use crate::graph::{self, Arg, FakeValue, FloatNodes, Meta, NodeId, Shown, SizeNodes, Target, compute_float, compute_size};
+use crate::shape::{Expr, FloatExpr, ShapeEnv, SymCondition, SymFloat, SymInt, Symbol};
 use crate::tensor::{Dtype, Tensor};
 use std::rc::Rc;
 
@@ -264,8 +264,45 @@ impl Recorder {
     pub(in crate::dynamo) fn size(&self, size: &SymInt) -> Result<Arg> {
         match size {
             SymInt::Sym(_, env) if env.same(&self.output().symbols.borrow().env) => compute_size(&Sizes(self, env), &size.expr()),
+            SymInt::Sym(_, env) if self.reads_off(&size.expr()) => compute_size(&OuterSizes(self, env), &size.expr()),
             _ => Ok(Arg::Int(size.guard_int()?)),
         }
+    }
+
+    /// Whether the symbols of a size are sizes of inputs: those of a trace that goes through this graph later.
+    fn reads_off(&self, expr: &Expr) -> bool {
+        expr.symbols().into_iter().all(|symbol| self.input_of_size(&Expr::symbol(symbol)).is_some())
+    }
+
+    /// The input that has a size of an outer trace, and in which dimension.
+    fn input_of_size(&self, expr: &Expr) -> Option<(NodeId, usize)> {
+        let output = self.output();
+        let inputs = output.inputs.borrow();
+        let dim = |input: &GraphArg| input.real.sizes().iter().position(|size| size.as_int().is_none() && size.expr() == *expr);
+        inputs.iter().find_map(|input| Some((input.node, dim(input)?)))
+    }
+
+    /// The node that reads a size of an outer trace off an input.
+    pub(in crate::dynamo) fn size_of_input(&self, input: NodeId, dim: usize, size: &SymInt) -> NodeId {
+        let output = self.output();
+        let target = Target::Op("aten.sym_size.int".into());
+        let args = vec![Arg::Node(input), Arg::Int(dim as i64)];
+        let meta = self.meta(FakeValue::Int(size.clone()));
+        let id = output.graph.borrow_mut().call("sym_size_int", target, args, Vec::new(), meta);
+        output.stacks.borrow_mut().insert(id, (self.place(), output.inputs.borrow().len()));
+        id
+    }
+
+    /// The node of a condition on sizes, which a call chooses by.
+    pub(in crate::dynamo) fn condition(&self, condition: &SymCondition) -> Result<Arg> {
+        let output = self.output();
+        let text = condition.to_string();
+        let sides = condition.sides().into_iter().map(|side| self.size(side)).collect::<Result<Vec<_>>>()?;
+        let name = condition.relation.operator();
+        let meta = self.meta(FakeValue::Condition(text.as_str().into()));
+        let id = output.graph.borrow_mut().call(name, Target::operator(name), sides, Vec::new(), meta);
+        output.stacks.borrow_mut().insert(id, (self.place(), output.inputs.borrow().len()));
+        Ok(Arg::Node(id))
     }
 
     /// The script computed a size from two others: the call stands here, where something reads it.
@@ -355,6 +392,36 @@ impl FloatNodes for Recorder {
 fn number_name(source: &str) -> String {
     let name: String = source.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { ' ' }).collect();
     name.split(' ').filter(|w| !w.is_empty()).collect::<Vec<_>>().join("_") + if source.ends_with(']') { "_" } else { "" }
+}
+
+/// Sizes of an outer trace, which are read off the inputs that have them wherever they are used.
+struct OuterSizes<'a>(&'a Recorder, &'a ShapeEnv);
+
+impl SizeNodes for OuterSizes<'_> {
+    fn known(&self, expr: &Expr) -> Option<Arg> {
+        let (input, dim) = self.0.input_of_size(expr)?;
+        Some(Arg::Node(self.0.size_of_input(input, dim, &SymInt::Sym(expr.clone(), self.1.clone()))))
+    }
+
+    fn emit(&self, name: &'static str, args: Vec<Arg>, expr: &Expr) -> Arg {
+        let meta = self.0.meta(FakeValue::Int(SymInt::Sym(expr.clone(), self.1.clone())));
+        let output = self.0.output();
+        let id = output.graph.borrow_mut().call(graph::node_name(name), Target::operator(name), args, Vec::new(), meta);
+        output.stacks.borrow_mut().insert(id, (self.0.place(), output.inputs.borrow().len()));
+        Arg::Node(id)
+    }
+
+    fn rank(&self, _expr: &Expr) -> u32 {
+        0
+    }
+
+    fn number_first(&self) -> bool {
+        true
+    }
+
+    fn float(&self, float: &Rc<FloatExpr>) -> Result<Arg> {
+        compute_float(self.0, &SymFloat { expr: float.clone(), env: self.1.clone() })
+    }
 }
 
 /// Sizes of the graph being recorded, and their symbols.

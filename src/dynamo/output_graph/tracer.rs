@@ -399,7 +399,8 @@ impl Recorder {
     /// A value as an argument of a recorded call.
     pub fn argument(&self, value: &Value) -> Result<Arg> {
         Ok(match value {
-            Value::None | Value::Opaque(_) => Arg::None,
+            Value::Opaque(_) => value.condition().map_or(Ok(Arg::None), |condition| self.condition(condition))?,
+            Value::None => Arg::None,
             Value::Bool(b) => Arg::Bool(*b),
             Value::Int(i) => self.size(i)?,
             Value::Float(f) => Arg::Float(*f),

@@ -10,12 +10,15 @@ use rustpython_vm::{AsObject, PyObjectRef, PyResult, VirtualMachine};
 use super::higher_order_ops::{Recorded, nodes, tensors_in};
 use super::torch::name_results;
 use crate::autograd::{Node, gradient_edge, meta};
-use crate::dispatch::modes;
+use crate::dispatch::{Value, modes};
 use crate::dynamo::eval_frame::call::in_body;
+use crate::dynamo::eval_frame::within_trace;
+use crate::dynamo::tracing::symbol_number;
 use crate::dynamo::{Mark, Part, Recorder, from_user_code};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Arg, NodeId};
-use crate::python::native::tensor::{raise, to_tensor, wrap};
+use crate::python::native::tensor::{raise, to_tensor, to_value, wrap};
+use crate::shape::SymInt;
 use crate::tensor::{Dtype, Tensor, TensorSpec};
 
 /// A function that was run on what is recorded.
@@ -225,6 +228,25 @@ fn check_branches(yes: &[Option<Tensor>], no: &[Option<Tensor>]) -> Result<()> {
     Ok(())
 }
 
+/// Nodes of the symbolic sizes that the operands have in a trace that goes through this graph later, in the order in which Dynamo hands
+/// them in: that of their symbols' names. An exported program hands in none.
+fn sizes_of_trace(recorder: &Recorder, operands: &[Tensor]) -> Vec<NodeId> {
+    if !within_trace::hands_in_sizes() {
+        return Vec::new();
+    }
+    let mut named: Vec<(String, NodeId, usize, SymInt)> = Vec::new();
+    for (i, t) in operands.iter().enumerate() {
+        let Some(node) = recorder.known_node(t) else { continue };
+        for (d, size) in t.sizes().iter().enumerate().filter(|(_, size)| size.as_int().is_none()) {
+            // The fourth argument of the call that PyTorch captures.
+            let name = format!("s{}", symbol_number(&format!("L['args'][3][{i}].size()[{d}]")));
+            named.push((name, node, d, size.clone()));
+        }
+    }
+    named.sort_by(|a, b| a.0.cmp(&b.0));
+    named.iter().map(|(_, node, d, size)| recorder.size_of_input(*node, *d, size)).collect()
+}
+
 /// Records `torch.cond`.
 pub fn cond(
     recorder: &Rc<Recorder>,
@@ -235,11 +257,17 @@ pub fn cond(
     vm: &VirtualMachine,
 ) -> PyResult {
     let error = |e: Error| raise(e, vm);
-    let chooser = to_tensor(predicate).ok_or_else(|| vm.new_type_error("Expected pred to be a tensor"))?;
+    let chooser = to_value(predicate, vm).filter(|v| v.as_tensor().is_some() || v.condition().is_some());
+    let chooser = chooser.ok_or_else(|| vm.new_type_error("Expected pred to be a tensor"))?;
     let mut given = Vec::new();
     operands.iter().for_each(|o| tensors_in(o, &mut given));
     given.iter().try_for_each(|t| recorder.node_of(t).map(drop)).map_err(error)?;
-    recorder.node_of(&chooser).map_err(error)?;
+    let outer = sizes_of_trace(recorder, &given);
+    let chooser = match &chooser {
+        Value::Tensor(t) => recorder.node_of(t).map(Arg::Node),
+        condition => recorder.argument(condition),
+    };
+    let chooser = chooser.map_err(error)?;
     let mark = recorder.mark();
     let mut traced = Vec::new();
     for branch in branches {
@@ -251,7 +279,8 @@ pub fn cond(
         together.call((vm.ctx.new_tuple(Vec::new()),), vm)?;
     }
     check_branches(&traced[0].results, &traced[1].results).map_err(error)?;
-    let all = lifted(recorder, &traced);
+    let mut all = lifted(recorder, &traced);
+    all.extend(outer);
     traced.iter_mut().for_each(|t| t.part.takes = all.clone());
     let first = traced.swap_remove(0);
     let results: Vec<_> = first.results.iter().map(|t| result_like(t, |t| Ok(t.spec()))).collect::<Result<_>>().map_err(error)?;
@@ -259,7 +288,7 @@ pub fn cond(
     let parts: Vec<Part> = std::iter::once(first).chain(traced).map(|t| t.part).collect();
     let cut = recorder.cut(mark, &parts, &[]);
     if let [yes, no] = cut.bodies.as_slice() {
-        let mut call = vec![Arg::Node(recorder.node_of(&chooser).map_err(error)?)];
+        let mut call = vec![chooser];
         call.push(Arg::Node(recorder.subgraph("cond_true", yes.graph.clone())));
         call.push(Arg::Node(recorder.subgraph("cond_false", no.graph.clone())));
         call.push(Arg::Tuple(nodes(all.iter().filter_map(|id| cut.moved(*id)))));

@@ -1,5 +1,7 @@
 //! Between Python objects and [`Value`]s.
 
+use std::rc::Rc;
+
 use num_traits::ToPrimitive;
 use rustpython_vm::builtins::{PyComplex, PyFloat, PyInt, PyList, PyStr, PyTuple};
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
@@ -7,7 +9,7 @@ use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyPayload, PyResult, Virtua
 use super::objects::{PyDevice, PyDtype, PyGenerator, PyLayout, PyMemoryFormat};
 use super::payload::{TensorBase, wrap};
 use crate::dispatch::Value;
-use crate::shape::SymInt;
+use crate::shape::{SymCondition, SymInt};
 use crate::tensor::Tensor;
 
 /// The tensor of a Python object, where it is one.
@@ -81,6 +83,9 @@ fn value_in(object: &PyObject, depth: usize, vm: &VirtualMachine) -> Option<Valu
     if let Some(l) = object.downcast_ref::<PyLayout>() {
         return Some(Value::Layout(l.0));
     }
+    if let Some(condition) = super::symint::condition(object, vm) {
+        return Some(Value::Opaque(Rc::new(condition)));
+    }
     object.downcast_ref::<PyGenerator>().map(|g| Value::Opaque(g.0.clone()))
 }
 
@@ -116,9 +121,10 @@ pub fn from_value(value: Value, vm: &VirtualMachine) -> PyResult {
         Value::Device(d) => PyDevice(d).into_pyobject(vm),
         Value::Layout(l) => PyLayout(l).into_pyobject(vm),
         Value::MemoryFormat(m) => PyMemoryFormat(m).into_pyobject(vm),
-        Value::Opaque(any) => match any.downcast::<crate::tensor::random::Generator>() {
-            Ok(generator) => PyGenerator(generator).into_pyobject(vm),
-            Err(_) => vm.ctx.none(),
+        Value::Opaque(any) => match (any.downcast_ref::<SymCondition>(), any.clone().downcast::<crate::tensor::random::Generator>()) {
+            (Some(condition), _) => super::symint::condition_object(condition.clone(), vm)?,
+            (None, Ok(generator)) => PyGenerator(generator).into_pyobject(vm),
+            (None, Err(_)) => vm.ctx.none(),
         },
     })
 }

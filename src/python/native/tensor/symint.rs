@@ -15,7 +15,7 @@ use super::errors::raise;
 use crate::dispatch::Value;
 use crate::dynamo::Unsupported;
 use crate::error::{Error, ErrorKind, Result};
-use crate::shape::{FloatExpr, Relation, Rounding, ShapeEnv, SymFloat, SymInt};
+use crate::shape::{FloatExpr, Relation, Rounding, ShapeEnv, SymCondition, SymFloat, SymInt};
 
 /// `torch.SymInt.node`
 #[pyclass(module = "torch", name = "SymNode")]
@@ -312,22 +312,32 @@ impl PySymFloatNode {
 /// `torch.SymBool.node`: a condition on numbers that only the run knows.
 #[pyclass(module = "torch", name = "SymBoolNode")]
 #[derive(Debug, PyPayload)]
-pub struct PySymCondition(SymInt, Relation, SymInt);
+pub struct PySymCondition(SymCondition);
+
+/// The `torch.SymBool` of a condition.
+pub fn condition_object(condition: SymCondition, vm: &VirtualMachine) -> PyResult {
+    drop(PySymCondition::make_static_type());
+    let module = vm.sys_module.get_attr("modules", vm)?.get_item("torch._C", vm)?;
+    let node: PyObjectRef = PySymCondition(condition).into_pyobject(vm);
+    module.get_attr("SymBool", vm)?.call((node,), vm)
+}
+
+/// The condition that an object is, if it is a `torch.SymBool`.
+pub fn condition(o: &PyObject, vm: &VirtualMachine) -> Option<SymCondition> {
+    if &*o.class().name() != "SymBool" {
+        return None;
+    }
+    let node = o.get_attr("node", vm).ok()?;
+    node.downcast_ref::<PySymCondition>().map(|condition| condition.0.clone())
+}
 
 impl PySymCondition {
     /// Notes that it holds, with the symbols in it.
     fn says(&self) -> bool {
-        let PySymCondition(a, relation, b) = self;
-        let ((SymInt::Sym(_, env), _) | (_, SymInt::Sym(_, env))) = (a, b) else { return false };
-        env.expect(&a.expr(), *relation, &b.expr());
+        let SymCondition { left, relation, right } = &self.0;
+        let Some(env) = self.0.env() else { return false };
+        env.expect(&left.expr(), *relation, &right.expr());
         true
-    }
-
-    fn object(a: SymInt, relation: Relation, b: SymInt, vm: &VirtualMachine) -> PyResult {
-        drop(PySymCondition::make_static_type());
-        let module = vm.sys_module.get_attr("modules", vm)?.get_item("torch._C", vm)?;
-        let node: PyObjectRef = PySymCondition(a, relation, b).into_pyobject(vm);
-        module.get_attr("SymBool", vm)?.call((node,), vm)
     }
 }
 
@@ -336,7 +346,7 @@ impl PySymCondition {
     /// Whether it holds: the graph breaks, so that it is known.
     #[pymethod]
     fn guard_bool(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<bool> {
-        let PySymCondition(a, relation, b) = &**zelf;
+        let SymCondition { left: a, relation, right: b } = &zelf.0;
         let condition = relation.condition(a, b);
         for side in [a, b].into_iter().filter(|side| side.hint().is_none()) {
             need(&Value::Int(side.clone()), &condition, true, vm)?;
@@ -351,7 +361,7 @@ impl PySymCondition {
     /// this call as far as that is known.
     #[pymethod]
     fn expect(zelf: &Py<Self>, said: OptionalArg<Option<PyStrRef>>, vm: &VirtualMachine) -> PyResult<bool> {
-        let PySymCondition(a, relation, b) = &**zelf;
+        let SymCondition { left: a, relation, right: b } = &zelf.0;
         let said = said.flatten().map(|s| s.to_string_lossy().into_owned());
         match crate::dynamo::tracing::recorder().filter(|r| r.has_size(a) || r.has_size(b)) {
             Some(recorder) => recorder.check(a, *relation, b, said.as_deref()).map_err(|e| raise(e, vm)),
@@ -371,7 +381,7 @@ impl PySymCondition {
     /// It holds of numbers that only the run knows; whether that could be said.
     #[pymethod]
     fn assume(zelf: &Py<Self>) -> bool {
-        let PySymCondition(a, relation, b) = &**zelf;
+        let SymCondition { left: a, relation, right: b } = &zelf.0;
         let recorder = crate::dynamo::tracing::recorder().filter(|r| r.has_size(a) || r.has_size(b));
         recorder.map(|recorder| recorder.assume(a, *relation, b)).is_some()
     }
@@ -379,7 +389,7 @@ impl PySymCondition {
     /// The exception that is raised because it does not hold says this.
     #[pymethod]
     fn failed(zelf: &Py<Self>, said: PyStrRef) {
-        let PySymCondition(a, relation, b) = &**zelf;
+        let SymCondition { left: a, relation, right: b } = &zelf.0;
         if let Some(recorder) = crate::dynamo::tracing::recorder() {
             recorder.check_failed(&said.to_string_lossy(), &relation.condition(a, b));
         }
@@ -388,13 +398,13 @@ impl PySymCondition {
     /// Whether it holds whatever the symbols are; `None` where that is open.
     #[pymethod]
     fn decided(zelf: &Py<Self>) -> Option<bool> {
-        zelf.0.decide(zelf.1, &zelf.2)
+        zelf.0.left.decide(zelf.0.relation, &zelf.0.right)
     }
 
     /// Whether the numbers in it are known in the call.
     #[pymethod]
     fn is_known(zelf: &Py<Self>) -> bool {
-        zelf.0.hint().is_some() && zelf.2.hint().is_some()
+        zelf.0.sides().into_iter().all(|side| side.hint().is_some())
     }
 
     /// The condition.
@@ -406,14 +416,14 @@ impl PySymCondition {
     /// The condition that holds where this one does not.
     #[pymethod]
     fn negated(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
-        let PySymCondition(a, relation, b) = &**zelf;
-        Self::object(a.clone(), relation.negated(), b.clone(), vm)
+        let SymCondition { left: a, relation, right: b } = &zelf.0;
+        condition_object(SymCondition { left: a.clone(), relation: relation.negated(), right: b.clone() }, vm)
     }
 
     /// The condition as it prints.
     #[pymethod]
     fn text(zelf: &Py<Self>) -> String {
-        zelf.1.condition(&zelf.0, &zelf.2)
+        zelf.0.to_string()
     }
 }
 
@@ -475,15 +485,15 @@ pub fn operate(name: &str, a: &PyObject, b: &PyObject, vm: &VirtualMachine) -> P
     };
     if let Some(relation) = relation(name) {
         if (a.hint().is_none() || b.hint().is_none()) && a.decide(relation, &b).is_none() {
-            return PySymCondition::object(a, relation, b, vm);
+            return condition_object(SymCondition { left: a, relation, right: b }, vm);
         }
         let recorder = crate::dynamo::tracing::recorder();
         if recorder.is_some_and(|r| r.has_size(&a) || r.has_size(&b)) && crate::dynamo::tracing::is_checked() {
-            return PySymCondition::object(a, relation, b, vm);
+            return condition_object(SymCondition { left: a, relation, right: b }, vm);
         }
         // Outside of compiled functions a script may ask what holds without deciding by it.
         if !crate::dynamo::tracing::is_called() && a.decide(relation, &b).is_none() {
-            return PySymCondition::object(a, relation, b, vm);
+            return condition_object(SymCondition { left: a, relation, right: b }, vm);
         }
         crate::dynamo::tracing::compared(&[&a, &b]).map_err(|e| raise(e, vm))?;
         return Ok(vm.ctx.new_bool(a.compare(relation, &b).map_err(|e| raise(e, vm))?).into());

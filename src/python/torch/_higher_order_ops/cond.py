@@ -10,9 +10,9 @@ def cond(pred, true_fn, false_fn, operands=()):
     """Calls `true_fn(*operands)` or `false_fn(*operands)`; under `torch.compile` both are captured."""
     if isinstance(pred, (bool, int, float)):
         return (true_fn if pred else false_fn)(*operands)
-    if not isinstance(pred, torch.Tensor):
+    if not isinstance(pred, (torch.Tensor, torch.SymBool)):
         raise RuntimeError(f"Expected pred to be bool or tensor, but got {pred}.")
-    if pred.numel() != 1:
+    if isinstance(pred, torch.Tensor) and pred.numel() != 1:
         raise RuntimeError(f"Expected pred to be bool or single-element tensor, but got {pred}.")
     if not callable(true_fn) or not callable(false_fn):
         raise RuntimeError("Expect both branches to be callable.")
