@@ -35,6 +35,7 @@ pub(super) fn register() {
             &random_state::RUN_WITH_RNG_STATE,
             &scan::SCAN,
             &while_loop::WHILE_LOOP,
+            &while_loop::WHILE_LOOP_STACK_OUTPUT,
             &with_effects::WITH_EFFECTS,
         ]
     });

@@ -244,7 +244,7 @@ fn no_gradient() -> Error {
 }
 
 /// The gradients of the tensors among a body's inputs, zeros where they have none.
-fn gradients_of(primals: &[Value], roots: Vec<(Edge, Tensor)>) -> Result<Vec<Tensor>> {
+pub(super) fn gradients_of(primals: &[Value], roots: Vec<(Edge, Tensor)>) -> Result<Vec<Tensor>> {
     let asked: Vec<&Tensor> = primals.iter().filter_map(Value::as_tensor).collect();
     let edges: Vec<Option<Edge>> = asked.iter().map(|t| gradient_edge(t)).collect::<Result<_>>()?;
     let wanted: Vec<Edge> = edges.iter().flatten().cloned().collect();
@@ -265,7 +265,7 @@ pub(super) fn share_memory<'a>(values: impl Iterator<Item = &'a Value>) -> bool 
 }
 
 /// Gradients that share memory neither with an input nor with each other: those that do are copied.
-fn own_memory(inputs: &[Value], grads: Vec<Tensor>) -> Result<Vec<Tensor>> {
+pub(super) fn own_memory(inputs: &[Value], grads: Vec<Tensor>) -> Result<Vec<Tensor>> {
     let mut seen: Vec<u64> = inputs.iter().filter_map(Value::as_tensor).map(|t| t.storage().id()).collect();
     let own = |grad: Tensor| {
         let grad = if seen.contains(&grad.storage().id()) { crate::t!("clone", grad)? } else { grad };

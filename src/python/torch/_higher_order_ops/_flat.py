@@ -73,11 +73,12 @@ def uncaptured(why):
     )
 
 
-def checked(operator, function, operands):
-    """Calls one of an operator's functions where nothing is captured. It may not write to what it is given, nor give it back."""
+def checked(operator, function, operands, is_free_without_grad=True):
+    """Calls one of an operator's functions where nothing is captured. It may not write to what it is given, nor give it back, unless
+    no gradients are computed and the operator is free to then."""
     _native_compile._refuse_side_effects(operator, function)
     leaves = [t for t in tree_flatten(operands)[0] if isinstance(t, torch.Tensor) and not t.is_inference()]
-    if not torch.is_grad_enabled():
+    if is_free_without_grad and not torch.is_grad_enabled():
         return function(*operands)
     before = [t._version for t in leaves]
     results = function(*operands)

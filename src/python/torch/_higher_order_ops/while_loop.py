@@ -2,7 +2,7 @@
 
 import torch
 from torch import _native_compile
-from torch._higher_order_ops._flat import Flat, traced, wants_grad
+from torch._higher_order_ops._flat import Flat, checked, traced, wants_grad
 from torch.utils._pytree import tree_flatten, tree_map
 
 
@@ -41,8 +41,11 @@ def _run(cond_fn, body_fn, carried_inputs):
     goes_on = _decides(cond_fn(*values))
     if not goes_on:
         return tree_map(lambda leaf: leaf.clone() if isinstance(leaf, torch.Tensor) else leaf, carried_inputs)
+    is_first = True
     while goes_on:
-        values = body_fn(*values)
+        # What its functions may not do, they do the first time.
+        values = checked("torch.while_loop", body_fn, values, False) if is_first else body_fn(*values)
+        is_first = False
         if not isinstance(values, (tuple, list)):
             raise AssertionError(f"body_fn should return a tuple but got {type(values)}")
         if len(values) != len(carried_inputs):
