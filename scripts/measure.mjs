@@ -55,6 +55,30 @@ async function visit(context) {
   return { page, ...(await page.evaluate(() => globalThis.seen)), bytes, errors: () => errors };
 }
 
+/** Milliseconds until a frame's script can be read and chosen in, from when it is scrolled to; and what it had transferred before. */
+async function frame() {
+  const context = await browser.newContext();
+  await context.addInitScript(() => {
+    const look = () => document.querySelector("[data-pane=script] .cm-content") && (globalThis.readable ??= Date.now());
+    new MutationObserver(look).observe(document, { childList: true, subtree: true });
+  });
+  const page = await context.newPage();
+  const session = await context.newCDPSession(page);
+  await session.send("Network.enable");
+  await session.send("Network.emulateNetworkConditions", NETWORK);
+  let bytes = 0;
+  session.on("Network.loadingFinished", ({ encodedDataLength }) => (bytes += encodedDataLength));
+  await page.setContent(`<div style="height: 1500px"></div><iframe src="${address}embed.html" width="800" height="480"></iframe>`);
+  await page.waitForLoadState("networkidle");
+  const before = bytes;
+  const began = await page.evaluate(() => (document.querySelector("iframe").scrollIntoView(), Date.now()));
+  const inside = page.frames()[1];
+  await inside.waitForFunction(() => globalThis.readable, undefined, { timeout: 60_000 });
+  const there = await inside.evaluate(() => globalThis.readable);
+  await context.close();
+  return { time: there - began, before };
+}
+
 /** The longest that typing was held up, and the median time from the last key to the new graphs. */
 async function type(page) {
   await watch(page);
@@ -182,6 +206,9 @@ for (let time = 0; time < TIMES; time += 1) {
   errors += first.errors() + second.errors();
   await context.close();
 }
+const frames = [];
+for (let time = 0; time < TIMES; time += 1) frames.push(await frame());
+
 /** The least and the median. */
 const both = (values, text) => [text(least(values)), text(median(values))];
 const megabytes = (bytes) => `${(bytes / 1e6).toFixed(2)} MB`;
@@ -193,6 +220,8 @@ const visits = [
   ["later visit: editor", ...both(warm.map(({ editor }) => editor), seconds), ""],
   ["later visit: first graphs, recorded", ...both(warm.map(({ graphs }) => graphs), seconds), "0.8 s"],
   ["later visit: the page's own run in their place", ...both(warm.map(({ live }) => live), seconds), "1.5 s"],
+  ["a frame in another page: transferred before it is seen", ...both(frames.map(({ before }) => before), (bytes) => `${(bytes / 1e3).toFixed(1)} kB`), ""],
+  ["the same: its script is there, once it is scrolled to", ...both(frames.map(({ time }) => time), seconds), "1 s"],
 ];
 if (process.argv.includes("visits")) {
   for (const row of visits) console.log(row.join(" | "));

@@ -28,7 +28,7 @@ describe("the look of the page", () => {
     assert.equal(await theme(page), "light");
   });
 
-  it("shows what a script prints as a terminal does, counts what is searched for, copies a graph as it is looked at, and what differs", async () => {
+  it("shows what a script prints as a terminal does, counts what is searched for, copies a graph in each view, and what differs", async () => {
     const page = await pages.open();
     const script = `${COMPILED}
 print("\\x1b[1;31mred\\x1b[0m <b>no markup</b>")

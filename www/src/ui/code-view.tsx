@@ -7,6 +7,8 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { find } from "../editor/find";
 import { codeLook } from "../editor/theme";
+import { narrow } from "../state/layout";
+import { CopyButton } from "./copy-button";
 
 interface Props {
   text: string;
@@ -31,6 +33,8 @@ export function CodeView({ text, label, language = [], numbered = false, class: 
           keymap.of([...defaultKeymap, ...foldKeymap]),
           language,
           codeLook,
+          // A narrow window has no room for long lines.
+          narrow.peek() ? EditorView.lineWrapping : [],
           EditorView.contentAttributes.of({ tabindex: "0", "aria-label": label, "aria-readonly": "true" }),
         ],
       }),
@@ -38,5 +42,9 @@ export function CodeView({ text, label, language = [], numbered = false, class: 
     host.current?.append(view.dom);
     return () => view.destroy();
   }, [text]);
-  return <div class={look} ref={host} />;
+  return (
+    <div class={`code-view ${look}`} ref={host}>
+      <CopyButton text={text} what={label} />
+    </div>
+  );
 }
