@@ -20,7 +20,8 @@ const seen = (page) =>
   page.evaluate(() =>
     [...document.querySelectorAll(".header .button, [role=tab], [data-pane], .graph-text, .cm-line, .output pre, .table tr, .answer, .caption, .note")].map((element) => {
       const { x, y, width, height } = element.getBoundingClientRect();
-      const what = element.matches(".header .button") ? "" : `${element.className} ${element.textContent.slice(0, 200)}`;
+      // A button runs and stops; marks in margins come once a text is parsed.
+      const what = element.matches(".header .button, [data-pane], .graph-text") ? "" : `${element.className} ${element.textContent.slice(0, 200)}`;
       return `${[x, y, width, height].map(Math.round)} ${what}`;
     }),
   );

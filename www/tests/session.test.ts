@@ -48,6 +48,48 @@ describe("a session", () => {
     expect(session.shown.value).toMatchObject({ printed: [{ stream: "stdout", text: "1\n" }], outcome: { kind: "finished" } });
   });
 
+  it("shows a recording of a script that waits, until its own run has ended", () => {
+    const answers = new Map([['0 {"ask":"eager"}', { answer: "failed", message: "" } as const]]);
+    session.requestRun("example", DEFAULTS, "example");
+    session.showRecording("another", [{ event: "stdout", text: "1\n" }], answers);
+    expect(session.shown.value).toBeUndefined();
+    session.showRecording("example", [{ event: "stdout", text: "1\n" }, { event: "captured", region }, finished], answers);
+    const recorded = session.shown.value;
+    expect(recorded).toMatchObject({ recorded: true, answers, printed: [{ text: "1\n" }], report: { regions: [region] } });
+    FakeWorker.last.say({ type: "ready" });
+    tell({ event: "stdout", text: "1\n" });
+    vi.advanceTimersByTime(2000);
+    expect(session.shown.value).toBe(recorded);
+    finish({ event: "captured", region }, finished);
+    expect(session.shown.value).toMatchObject({ answers, printed: [{ text: "1\n" }], outcome: { kind: "finished" } });
+    expect(session.shown.value?.recorded).toBeUndefined();
+    // What has run is not replaced by a recording.
+    session.showRecording("example", [{ event: "stdout", text: "2\n" }], answers);
+    expect(session.shown.value?.printed).toEqual([{ stream: "stdout", text: "1\n" }]);
+  });
+
+  it("takes nothing from a recording for a run with other options", () => {
+    session.requestRun("example", DEFAULTS, "example");
+    session.showRecording("example", [{ event: "stdout", text: "1\n" }], new Map());
+    session.requestRun("example", { ...DEFAULTS, backend: "eager" }, "example");
+    FakeWorker.last.say({ type: "ready" });
+    finish(finished);
+    expect(session.shown.value).toMatchObject({ printed: [], outcome: { kind: "finished" } });
+    expect(session.shown.value?.answers).toBeUndefined();
+  });
+
+  it("leaves a recording at once for another script", () => {
+    session.requestRun("example", DEFAULTS, "example");
+    session.showRecording("example", [{ event: "stdout", text: "1\n" }], new Map());
+    session.requestRun("mine", DEFAULTS, "own");
+    FakeWorker.last.say({ type: "ready" });
+    vi.advanceTimersByTime(300);
+    tell({ event: "stdout", text: "m" });
+    vi.advanceTimersByTime(50);
+    expect(session.shown.value).toMatchObject({ program: "mine", printed: [{ text: "m" }] });
+    expect(session.shown.value?.answers).toBeUndefined();
+  });
+
   it("shows what is known while a script runs", () => {
     FakeWorker.last.say({ type: "ready" });
     session.requestRun("", DEFAULTS, "own");

@@ -1,5 +1,5 @@
 // Search in a text, with the number of matches and which of them is chosen: "3 of 17". The script's can replace, too.
-import { closeSearchPanel, findNext, findPrevious, getSearchQuery, openSearchPanel, replaceAll, replaceNext, search, searchKeymap, SearchQuery, setSearchQuery } from "@codemirror/search";
+import { closeSearchPanel, findNext, findPrevious, getSearchQuery, openSearchPanel, replaceAll, replaceNext, search, searchKeymap, searchPanelOpen, SearchQuery, setSearchQuery } from "@codemirror/search";
 import type { Extension } from "@codemirror/state";
 import { type EditorView, keymap, type Panel, runScopeHandlers, type ViewUpdate } from "@codemirror/view";
 
@@ -12,6 +12,18 @@ export const find: Extension = [search({ top: true, createPanel: (view) => new F
 /** Opens the search, for those who have no key for it. */
 export function openFind(view: EditorView): void {
   openSearchPanel(view);
+}
+
+/** Keeps an open search for when the view has another text: gives what opens it there, where the keyboard stays where it is. */
+export function keptFind(view: EditorView): () => void {
+  if (!searchPanelOpen(view.state)) return () => {};
+  const query = getSearchQuery(view.state);
+  return () => {
+    const before = document.activeElement;
+    openSearchPanel(view);
+    view.dispatch({ effects: setSearchQuery.of(query) });
+    if (before instanceof HTMLElement) before.focus();
+  };
 }
 
 /** How many matches there are, and which is chosen. */

@@ -6,7 +6,7 @@ import { EditorState, type Extension, type Range, RangeSet } from "@codemirror/s
 import { Decoration, drawSelection, EditorView, keymap } from "@codemirror/view";
 import type { GraphView, NodeView } from "../generated/report";
 import type { About } from "../report/about";
-import { find } from "./find";
+import { find, keptFind } from "./find";
 import { bySource } from "./folds";
 import { hovers } from "./hover";
 import { linked } from "./marks";
@@ -55,7 +55,9 @@ export function showGraph(view: EditorView, graph: GraphView, label: string, onL
     const call = graph.nodes.find((node) => node.text_line === line && isCall(node));
     return call && of(call.name);
   };
+  const reopen = keptFind(view);
   view.setState(state(graph.readable, label, onLine, [directions(graph), bySource(graph), hovers(ofWord)]));
+  reopen();
 }
 
 function directions(graph: GraphView): Extension {

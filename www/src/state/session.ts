@@ -9,7 +9,7 @@ import type { Answer, Bundle, CapturedGraph, Event, LastCall, LogCompilation, Lo
 import { emptyReport, fold } from "../report/fold";
 import { formatSeconds } from "../report/format";
 import { EMPTY, extend, type Timeline } from "../report/timeline";
-import type { Options } from "./options";
+import { type Options, withoutDefaults } from "./options";
 
 export type Outcome =
   | { kind: "running" }
@@ -189,7 +189,7 @@ function beginQueued(): void {
   const { program, options, origin } = queued;
   queued = undefined;
   used = origin;
-  const run: Run = { ...blank(program), ...(replacesRecording(program) ? { answers: shown.value?.answers ?? new Map() } : {}) };
+  const run: Run = { ...blank(program), ...(replacesRecording(program) && isUsual(options) ? { answers: shown.value?.answers ?? new Map() } : {}) };
   const overdue = (): void => stopRun(`Stopped after ${formatSeconds(options.limit)}: the time limit.`);
   const limit = setTimeout(overdue, options.limit * 1000);
   active = { run, events: [], started: performance.now(), limit: limit as unknown as number, frame: undefined, next: performance.now() + PATIENCE_MS };
@@ -220,9 +220,12 @@ function blank(program: string): Run {
 /** Whether what is shown is a recording of this program: its own run takes that place when it has ended, so that nothing moves. */
 const replacesRecording = (program: string): boolean => shown.value?.recorded === true && shown.value.program === program;
 
+/** Recordings are made with the usual options. */
+const isUsual = (options: Options): boolean => Object.keys(withoutDefaults(options)).length === 0;
+
 /** Shows a recording, while nothing else is to be shown and the interpreter is not there. */
 export function showRecording(program: string, events: readonly Event[], answers: ReadonlyMap<string, Answer>): void {
-  if (shown.value || ended.value > 0 || queued?.program !== program) return;
+  if (shown.value || ended.value > 0 || queued?.program !== program || !isUsual(queued.options)) return;
   const state = { run: { ...blank(program), recorded: true as const, answers }, events: events.map((event) => ({ event, at: 0 })) };
   absorb(state);
   publish({ ...state.run, outcome: { kind: "finished" } });
