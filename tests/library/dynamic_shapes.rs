@@ -1,6 +1,7 @@
 //! A graph of symbolic sizes is used for many sizes: outputs and gradients are eager's, and it is compiled as often as PyTorch compiles.
 
 use crate::script;
+use script::report;
 
 #[test]
 fn fifty_sizes_of_an_attention_block() {
@@ -145,4 +146,44 @@ f(torch.ones(2))
     let graph = &report.regions[0].graph.readable;
     assert!(graph.contains("return (kept, y)"), "{graph}");
     assert_eq!(report.breaks[0].reason, "Failed to trace builtin operator");
+}
+
+/// Guards are validated wherever sizes are symbols: what came of it, and which of them leave a single size.
+#[test]
+fn guards_are_validated() {
+    let script = "import torch
+import torch.fx.experimental._config as config
+
+@torch.compile(backend='aot_eager', dynamic=True)
+def f(x, y):
+    if x.shape[0] > 3 and x.shape[0] < 6:
+        if x.shape[0] != 4:
+            return x * 2 + y.shape[0]
+    return x + 1
+
+f(torch.ones(5), torch.ones(7))
+f(torch.ones(9), torch.ones(12))
+torch.compile(lambda x: x + 1, backend='aot_eager', dynamic=False)(torch.ones(3))
+with config.patch(inject_EVALUATE_EXPR_flip_equality_TESTING_ONLY=True):
+    torch.compile(lambda x: x * 2 if x.shape[0] == 6 else x, backend='aot_eager', dynamic=True)(torch.ones(6))
+";
+    let report = report(script);
+    let said: Vec<String> = report
+        .regions
+        .iter()
+        .map(|region| match &region.validation {
+            None => "no symbols".to_owned(),
+            Some(v) => {
+                let symbols: String = v.symbols.iter().map(|s| format!("; {} {}: {}", s.name, s.source, s.sentence.text())).collect();
+                v.sentence.text() + &symbols
+            }
+        })
+        .collect();
+    let expected = [
+        "proved: what tracing asked for (6 conditions) follows from the guards; s77 L['x'].size()[0]: 3 guards: line 6, line 7; these three leave only 5",
+        "proved: what tracing asked for (4 conditions) follows from the guards; s77 L['x'].size()[0]: 6 <= s77; 2 guards: line 6",
+        "no symbols",
+        "counterexample: s77 = 2 passes the guards, but not `L['x'].size()[0] == 6`, which tracing asked for at line 15; s77 L['x'].size()[0]: 2 <= s77; 1 guard: line 15",
+    ];
+    assert_eq!(said, expected);
 }

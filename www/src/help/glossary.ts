@@ -15,6 +15,10 @@ export const GLOSSARY = {
   recomputed: ["recomputed", "The forward computes it, and the backward once more, instead of saving it."],
   saved: ["saved for backward", "The forward returns it beside its outputs, and the backward takes it."],
   tangents: ["tangents", "The gradients that come in: one for each output that requires grad."],
+  validation: [
+    "translation validation",
+    "A proof that the guards of a cache entry imply every condition that tracing asked for, or sizes for which they do not.",
+  ],
 } as const satisfies Record<string, readonly [string, string]>;
 
 export type Term = keyof typeof GLOSSARY;

@@ -31,19 +31,27 @@ impl Validation {
         self.symbols.iter_mut().for_each(NarrowedSymbol::tell);
         self
     }
+
+    /// What is worth saying of some guards beside a report, a line each: that they are not proved, and symbols that they leave one value.
+    pub fn lines(&self, of: &str) -> Vec<String> {
+        let verdict = (self.verdict != ValidationVerdict::Proved).then(|| format!("{of}: {}", self.sentence.text()));
+        let single = self.symbols.iter().filter(|s| s.only.is_some());
+        verdict.into_iter().chain(single.map(|s| format!("{of}: {} ({}): {}", s.name, s.source, s.sentence.text()))).collect()
+    }
 }
 
 impl NarrowedSymbol {
     fn tell(&mut self) {
         let mut sentence = Sentence::default();
-        let bounds = match (self.only, self.lower, self.upper) {
-            (Some(only), ..) => format!("only {only} is left"),
-            (None, Some(lower), Some(upper)) => format!("{lower} <= {} <= {upper}", self.name),
-            (None, Some(lower), None) => format!("{lower} <= {}", self.name),
-            (None, None, Some(upper)) => format!("{} <= {upper}", self.name),
-            (None, None, None) => format!("{} has no bound", self.name),
+        let bounds = match (self.lower, self.upper) {
+            (Some(lower), Some(upper)) => format!("{lower} <= {} <= {upper}; ", self.name),
+            (Some(lower), None) => format!("{lower} <= {}; ", self.name),
+            (None, Some(upper)) => format!("{} <= {upper}; ", self.name),
+            (None, None) => String::new(),
         };
-        sentence.say(format!("{bounds}; {}", counted(self.guards.len(), "guard", "guards")));
+        // A single value says more than bounds.
+        let bounds = if self.only.is_some() { String::new() } else { bounds };
+        sentence.say(bounds + &counted(self.guards.len(), "guard", "guards"));
         lines(&mut sentence, &self.guards);
         if let Some(only) = self.only {
             let leaves = match self.leave_one.len() {
@@ -51,8 +59,10 @@ impl NarrowedSymbol {
                 1 => "; this one leaves".to_owned(),
                 n => format!("; these {} leave", number(n)),
             };
-            sentence.say(leaves + &format!(" only {only}"));
-            lines(&mut sentence, &self.leave_one);
+            sentence.say(format!("{leaves} only {only}"));
+            if self.leave_one != self.guards {
+                lines(&mut sentence, &self.leave_one);
+            }
         }
         self.sentence = sentence;
     }
@@ -73,5 +83,46 @@ fn lines(sentence: &mut Sentence, guards: &[Guard]) {
     }
     for (at, span) in spans.iter().enumerate() {
         sentence.say(if at == 0 { ": " } else { ", " }).line(span, None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Span, ValidationSize};
+
+    fn guard(text: &str, line: u32) -> Guard {
+        Guard { text: text.to_owned(), span: Some(Span { line, ..Span::default() }) }
+    }
+
+    #[test]
+    fn a_validation_is_said() {
+        let guards = vec![guard("L['x'].size()[0] > 3", 5), guard("L['x'].size()[0] < 6", 5), guard("L['x'].size()[0] != 4", 6)];
+        let symbol =
+            NarrowedSymbol { name: "s0".to_owned(), lower: Some(2), upper: Some(5), guards: guards.clone(), ..NarrowedSymbol::default() };
+        let only = NarrowedSymbol { only: Some(5), leave_one: guards.clone(), ..symbol.clone() };
+        let fewer = NarrowedSymbol { only: Some(5), leave_one: vec![guards[2].clone()], ..symbol.clone() };
+        let proved =
+            Validation { verdict: ValidationVerdict::Proved, asked: 3, symbols: vec![symbol, only, fewer], ..Validation::default() };
+        let failed = Validation {
+            verdict: ValidationVerdict::Counterexample,
+            sizes: vec![ValidationSize { name: "s0".to_owned(), value: "6".to_owned() }],
+            condition: Some(guards[1].clone()),
+            ..Validation::default()
+        };
+        let all = [proved, failed, Validation::default()].map(Validation::told);
+        let said = all.iter().flat_map(|v| std::iter::once(&v.sentence).chain(v.symbols.iter().map(|s| &s.sentence)));
+        let said: Vec<String> = said.map(Sentence::text).collect();
+        assert_eq!(all[0].lines("f").len(), 2);
+        assert_eq!(all[2].lines("f"), [format!("f: {}", all[2].sentence.text())]);
+        let expected = [
+            "proved: what tracing asked for (3 conditions) follows from the guards",
+            "2 <= s0 <= 5; 3 guards: line 5, line 6",
+            "3 guards: line 5, line 6; these three leave only 5",
+            "3 guards: line 5, line 6; this one leaves only 5: line 6",
+            "counterexample: s0 = 6 passes the guards, but not `L['x'].size()[0] < 6`, which tracing asked for at line 5",
+            "not decided: no proof that what tracing asked for follows from the guards, and no counterexample",
+        ];
+        assert_eq!(said, expected);
     }
 }

@@ -160,7 +160,7 @@ _ROWS = (
     ("enable_aot_compile", True, "no effect missing"),
     ("_custom_ops_profile", None, "refused"),
     ("enable_invoke_subgraph_regional_compile", False, "refused"),
-    ("inline_invoke_subgraph", False, "refused"),
+    ("inline_invoke_subgraph", False, "obeyed higher_order/nested_regions"),
     ("inline_single_use_invoke_subgraph", True, "refused"),
     ("invalidate_compile_context_weakrefs", None, "no effect speed"),
     ("canonicalize_output_graph_node_order", False, "refused"),

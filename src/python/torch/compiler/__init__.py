@@ -14,6 +14,14 @@ def assume_constant_result(fn):
     return fn
 
 
+def nested_compile_region(fn=None, *, options=None, max_reuse_entries=8, reuse_hash_fn=None):
+    """Marks a function that a model calls often, so that it is compiled once. Here it is traced into its caller's graph like any other, as
+    PyTorch does under `torch._dynamo.config.inline_invoke_subgraph`: values and gradients are the same."""
+    if options is not None:
+        raise RuntimeError("nested_compile_region config is an experimental feature for testing only.")
+    return (lambda function: function) if fn is None else fn
+
+
 def cudagraph_mark_step_begin():
     """There are no CUDA graphs here; what is captured ends all the same."""
     _native_compile._leave("skipped", "cudagraph_mark_step_begin", "torch.compiler", "torch/compiler/__init__")

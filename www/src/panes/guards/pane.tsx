@@ -11,6 +11,7 @@ import { TermLink } from "../../ui/term";
 import { Setting } from "../../ui/setting";
 import { Line } from "./line";
 import { TryAnotherCall } from "./another-size";
+import { ValidationView } from "./validation";
 import "./guards.css";
 
 /** Rows of one table at most: a script may recompile for ever. */
@@ -215,8 +216,8 @@ function BreakPlaces({ places, breaks }: { places: Report["break_places"]; break
   );
 }
 
-function RegionGuards({ region: { id, function: name, guards, span } }: { region: CapturedGraph }): JSX.Element {
-  return (
+function RegionGuards({ region: { id, function: name, guards, span, validation } }: { region: CapturedGraph }): JSX.Element {
+  const table = (
     <table class="table">
       <caption>
         <span class="code">{name}</span>{" "}
@@ -241,6 +242,12 @@ function RegionGuards({ region: { id, function: name, guards, span } }: { region
         )}
       </tbody>
     </table>
+  );
+  return (
+    <>
+      {table}
+      {validation && <ValidationView of={validation} />}
+    </>
   );
 }
 
