@@ -368,7 +368,8 @@ fn explanation(report: &Report, memory: &[(u32, Sentence)]) -> String {
     let of_one = |(compilation, sentence): &(u32, Sentence)| format!("{}: {}\n", called(report, *compilation), sentence.text());
     let lines = sentences::lines(&report.misses, &report.break_places).into_iter().map(|line| line + "\n");
     let validated = report.regions.iter().filter_map(|r| Some((r, r.validation.as_ref()?)));
-    let validations = validated.flat_map(|(r, v)| v.lines(&format!("guards of {} (captured graph {})", r.function, r.id))).map(|line| line + "\n");
+    let validations =
+        validated.flat_map(|(r, v)| v.lines(&format!("guards of {} (captured graph {})", r.function, r.id))).map(|line| line + "\n");
     memory.iter().map(of_one).chain(lines).chain(validations).collect()
 }
 

@@ -22,6 +22,7 @@ const NO_EFFECT: &[(&str, &str, &str)] = &[
     ("torch.autograd.graph.save_on_cpu", "device_type", "everything is on the CPU"),
     ("torch.autograd.profiler.", "args kwargs", "no time is measured"),
     ("torch.autograd.variable.Variable", "volatile", "PyTorch ignores it"),
+    ("torch.compiler.nested_compile_region", "max_reuse_entries reuse_hash_fn", "regions are traced into their callers, none is reused"),
     ("torch.cuda.", "device including_emulation", "there are no CUDA devices"),
     ("torch.distributed.init_process_group", "backend init_method timeout args kwargs", "there is one process"),
     ("torch.distributions.", "intermediates y", "PyTorch's transforms take what some of them need"),

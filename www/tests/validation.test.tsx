@@ -13,7 +13,7 @@ const sentence = (...parts: (string | Span)[]): Sentence => ({
 it("says the verdict, and what guards leave of each symbol", () => {
   const validation: Validation = {
     verdict: "counterexample",
-    sentence: sentence("counterexample: s0 = 6 passes the guards, but not `s0 < 6`, which tracing asked for at ", at(5)),
+    sentence: sentence("counterexample: s0 = 6 passes the guards, but not s0 < 6, which tracing asked for at ", at(5)),
     asked: 3,
     symbols: [
       { name: "s0", source: "L['x'].size()[0]", sentence: sentence("3 guards: ", at(5), "; these three leave only 5"), lower: 2, upper: 5, guards: [], only: 5 },
@@ -22,7 +22,7 @@ it("says the verdict, and what guards leave of each symbol", () => {
   const root = document.createElement("div");
   render(<ValidationView of={validation} />, root);
   expect(root.querySelector("p.counterexample")?.textContent).toBe(
-    "Validation: counterexample: s0 = 6 passes the guards, but not `s0 < 6`, which tracing asked for at line 5",
+    "Validation: counterexample: s0 = 6 passes the guards, but not s0 < 6, which tracing asked for at line 5",
   );
   expect(root.querySelector("dl")?.textContent).toBe("s0 L['x'].size()[0]3 guards: line 5; these three leave only 5");
   root.querySelector<HTMLButtonElement>("dd button")?.click();

@@ -4,7 +4,7 @@ use crate::expressions::{comparison, in_range, term};
 use crate::{Budget, Formula, Term, Values, Verdict, implies_within, needed_within};
 use shape::{Operation, Relation, ShapeEnv, ShapeGuard, Symbol};
 
-/// Guards that are looked at for what they leave of symbols; of more, nothing is said.
+/// Of more guards nothing is said of what they leave of symbols.
 const MOST_GUARDS: usize = 64;
 
 /// What validation says of one environment.

@@ -17,7 +17,7 @@ impl Validation {
                 let sizes: Vec<String> = self.sizes.iter().map(|size| format!("{} = {}", size.name, size.value)).collect();
                 sentence.say(format!("counterexample: {}", sizes.join(", ")));
                 if let Some(Guard { text, span }) = condition {
-                    sentence.say(format!(" pass{} the guards, but not `{text}`", if sizes.len() == 1 { "es" } else { "" }));
+                    sentence.say(format!(" pass{} the guards, but not {text}", if sizes.len() == 1 { "es" } else { "" }));
                     if let Some(span) = span {
                         sentence.say(", which tracing asked for at ").line(span, None);
                     }
@@ -120,7 +120,7 @@ mod tests {
             "2 <= s0 <= 5; 3 guards: line 5, line 6",
             "3 guards: line 5, line 6; these three leave only 5",
             "3 guards: line 5, line 6; this one leaves only 5: line 6",
-            "counterexample: s0 = 6 passes the guards, but not `L['x'].size()[0] < 6`, which tracing asked for at line 5",
+            "counterexample: s0 = 6 passes the guards, but not L['x'].size()[0] < 6, which tracing asked for at line 5",
             "not decided: no proof that what tracing asked for follows from the guards, and no counterexample",
         ];
         assert_eq!(said, expected);

@@ -15,8 +15,10 @@ def assume_constant_result(fn):
 
 
 def nested_compile_region(fn=None, *, options=None, max_reuse_entries=8, reuse_hash_fn=None):
-    """Marks a function that a model calls often, so that it is compiled once. Here it is traced into its caller's graph like any other, as
-    PyTorch does under `torch._dynamo.config.inline_invoke_subgraph`: values and gradients are the same."""
+    """Marks a function that a model calls often, so that it is compiled once.
+
+    It is traced into its caller's graph like any other, as PyTorch does under `torch._dynamo.config.inline_invoke_subgraph`: values and
+    gradients are the same."""
     if options is not None:
         raise RuntimeError("nested_compile_region config is an experimental feature for testing only.")
     return (lambda function: function) if fn is None else fn
