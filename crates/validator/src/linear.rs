@@ -1,7 +1,7 @@
 //! Whether inequalities contradict each other, products taken as variables: Fourier-Motzkin elimination, with numbers rounded as integers
 //! allow.
 
-use crate::polynomial::{Monomial, Polynomial};
+use crate::polynomial::{Monomial, Polynomial, is_small};
 use crate::problem::Kind;
 use crate::search::{Interval, State, tightened};
 use std::collections::{BTreeSet, HashMap};
@@ -149,5 +149,6 @@ fn combined(
         }
     }
     sum.retain(|(_, n)| *n != 0);
-    Some((sum, number.checked_mul(times)?.checked_add(other_number.checked_mul(times_other)?)?))
+    let number = number.checked_mul(times)?.checked_add(other_number.checked_mul(times_other)?)?;
+    (is_small(number) && sum.iter().all(|(_, n)| is_small(*n))).then_some((sum, number))
 }

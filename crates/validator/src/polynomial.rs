@@ -12,6 +12,14 @@ pub type Monomial = Vec<Var>;
 const MOST_TERMS: usize = 80;
 const HIGHEST_DEGREE: usize = 8;
 
+/// Numbers that are computed with are no larger: sums and opposites of few of them need no check.
+pub const LARGEST: i128 = 1 << 96;
+
+/// Whether a number is not too large to compute with.
+pub fn is_small(n: i128) -> bool {
+    (-LARGEST..=LARGEST).contains(&n)
+}
+
 /// A sum of products with their coefficients, none of which is zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Polynomial(pub BTreeMap<Monomial, i128>);
@@ -68,7 +76,7 @@ impl Polynomial {
         } else {
             self.0.insert(monomial, sum)
         };
-        (self.0.len() <= MOST_TERMS).then_some(())
+        (self.0.len() <= MOST_TERMS && is_small(sum)).then_some(())
     }
 
     /// `self + other * factor`; `None` where that is too large.

@@ -2,7 +2,7 @@
 //! `q = a // b` has `0 <= a - b*q < b` where `b` is above zero; a divisor is not zero, as in PyTorch's validator.
 
 use crate::formula::{Formula, Name, Term};
-use crate::polynomial::{Polynomial, Var, gcd};
+use crate::polynomial::{Polynomial, Var, gcd, is_small};
 use shape::Relation;
 use std::collections::HashMap;
 
@@ -133,7 +133,7 @@ impl Problem {
         }
         let depth = depth + 1;
         match term {
-            Term::Number(n) => Some(Polynomial::from(*n)),
+            Term::Number(n) => is_small(*n).then(|| Polynomial::from(*n)),
             Term::Variable(name) => Some(Polynomial::variable(self.named(name))),
             Term::Sum(terms) => terms.iter().try_fold(Polynomial::default(), |sum, t| sum.plus(&self.term(t, depth)?, 1)),
             Term::Product(terms) => terms.iter().try_fold(Polynomial::from(1), |product, t| product.times(&self.term(t, depth)?)),

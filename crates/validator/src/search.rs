@@ -1,10 +1,11 @@
 //! The search for values: bounds are narrowed until nothing changes, then what is left is split.
 
+use crate::Values;
 use crate::formula::{Formula, Name};
 use crate::linear;
 use crate::polynomial::{Monomial, Polynomial, Var};
+use crate::polynomial::{gcd, is_small};
 use crate::problem::{Kind, Literal, Node, Problem};
-use crate::{Values, polynomial::gcd};
 use std::collections::{BTreeMap, HashSet};
 
 /// What a search comes to.
@@ -169,6 +170,9 @@ impl State {
 
     fn narrow_to(&mut self, var: Var, low: Option<i128>, high: Option<i128>) -> Narrowed<bool> {
         let before = self.bound(var);
+        // A bound that is too large to compute with is left out.
+        let small = |n: &i128| is_small(*n);
+        let (low, high) = (low.filter(small), high.filter(small));
         let narrowed = Interval { low: before.low.into_iter().chain(low).max(), high: before.high.into_iter().chain(high).min() };
         if self.bounds.len() <= var as usize {
             self.bounds.resize(var as usize + 1, Interval::default());
@@ -646,7 +650,7 @@ impl Splitting<'_> {
 /// A sum divided by what divides all of its coefficients, the number rounded towards what is stricter.
 pub(crate) fn tightened(coefficients: &mut [(u32, i128)], number: &mut i128) {
     let common = coefficients.iter().fold(0, |g, (_, c)| gcd(g, *c));
-    if common > 1 {
+    if common > 1 && is_small(*number) {
         coefficients.iter_mut().for_each(|(_, c)| *c /= common);
         *number = -(-*number).div_euclid(common);
     }

@@ -79,6 +79,20 @@ fn what_is_not_decided_is_not_said() {
 }
 
 #[test]
+fn numbers_at_the_end_of_what_is_computed_with() {
+    let (large, larger) = ("170141183460469231731687303715884105727", "79228162514264337593543950336");
+    for (target, source, expected) in [
+        (format!("(== a {large})"), "(> a 0)".to_owned(), "not decided"),
+        (format!("(== a {larger})"), format!("(> (* a a) {larger})"), "not decided"),
+        (format!("(<= a -{larger})"), "(< a 0)".to_owned(), "proved"),
+        (format!("(>= a {larger})"), format!("(> (+ a {larger}) 0)"), "proved"),
+        (format!("(>= (* {larger} a) {larger})"), "(>= a 1)".to_owned(), "proved"),
+    ] {
+        assert_eq!(verdict(&[&target], &[&source]), expected, "{target}: {source}");
+    }
+}
+
+#[test]
 fn the_fewest_guards_that_leave_one_value() {
     let given = formulas(&["(>= a 2)"]);
     let among = formulas(&["(< a 9)", "(!= a 2)", "(== (mod a 5) 0)", "(!= a 7)"]);
