@@ -59,5 +59,6 @@ describe("lessons", () => {
     await next(page);
     await page.locator(".picture-host[data-layout]").waitFor();
     await shows(page.locator("[data-pane=script] .cm-linked"), "torch.tanh");
+    assert.equal(page.url(), link);
   });
 });

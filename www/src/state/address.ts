@@ -1,7 +1,7 @@
 // The page's address: a link in it is opened, and Share writes one into it.
 import { signal } from "@preact/signals";
 import { embedded } from "./embedded";
-import { decodeLink, encodeLink, type Link, type Place, type Shared } from "./link";
+import { decodeLink, encodeLink, isLesson, type Link, type Place, type Shared } from "./link";
 import { DEFAULTS, options } from "./options";
 import { openLog, sentence, showScript } from "./logs";
 import { currentPlace, goTo } from "./place";
@@ -92,13 +92,18 @@ function openLink({ shared, place, notes }: Extract<Link, { kind: "shared" }>, o
   // Edits of what came by the link are kept in the place of the visitor's own script: that one is put aside.
   if (own && !embedded) addDraft(own);
   const more = [...notes, ...goTo(place)];
-  const waits = shared.options.limit > DEFAULTS.limit;
-  if (waits) more.push(`It asks to run for up to ${shared.options.limit} seconds: press Run to let it.`);
-  open(shared, newLink(), { waits });
+  const asks = asksForTime(shared);
+  more.push(...asks);
+  open(shared, newLink(), { waits: asks.length > 0 });
   // A frame shows what it was made of, whatever else the visitor has.
   const restore = own && !embedded && own.program !== shared.program ? own : undefined;
   if (embedded && more.length === 0) notice.value = undefined;
   else notice.value = { tone: "info", lines: [STRANGERS, ...more], ofLink: true, ...(restore ? { restore } : {}) };
+}
+
+/** A sentence where a script wants to run longer than usual: it then waits for the visitor. */
+function asksForTime({ options: { limit } }: Shared): string[] {
+  return limit > DEFAULTS.limit ? [`It asks to run for up to ${limit} seconds: press Run to let it.`] : [];
 }
 
 /** Opens a program from elsewhere, named by `from`; the visitor's own script is put aside, and offered. */
@@ -113,12 +118,14 @@ export function openInstead(shared: Shared, from: string): void {
 /** Opens what a step of a lesson shows; what is there already is not run again. */
 export function openStep(shared: Shared, place: Place, from: "link" | "example"): void {
   const there = program() === shared.program && JSON.stringify(options.value) === JSON.stringify(shared.options);
+  const asks = there ? [] : asksForTime(shared);
   if (!there) {
     putAside();
-    forgetAddress();
-    open(shared, from === "link" ? newLink() : "example");
+    // The address of the lesson itself still holds.
+    if (!isLesson(location.hash)) forgetAddress();
+    open(shared, from === "link" ? newLink() : "example", { waits: asks.length > 0 });
   } else showScript();
-  const notes = goTo({ ...currentPlace(), ...place, selection: place.selection });
+  const notes = [...asks, ...goTo({ ...currentPlace(), ...place, selection: place.selection })];
   notice.value = notes.length > 0 ? { tone: "info", lines: notes } : undefined;
 }
 

@@ -79,6 +79,9 @@ export async function encodeLog(packed: string): Promise<string> {
   return `#v${LOG}/${toBase64Url(await readAll(stream, Infinity))}`;
 }
 
+/** Whether a fragment is a lesson's. */
+export const isLesson = (fragment: string): boolean => fragment.startsWith(`#v${LESSON}/`);
+
 /** The fragment for a lesson. */
 export async function encodeLesson(text: string): Promise<string> {
   const stream = new Blob([JSON.stringify({ lesson: text })]).stream().pipeThrough(new CompressionStream("deflate-raw"));
