@@ -8,7 +8,7 @@ use std::rc::Rc;
 pub type Name = Rc<str>;
 
 /// An integer.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Term {
     /// A number.
     Number(i128),
@@ -49,24 +49,6 @@ pub enum Formula {
     Or(Vec<Formula>),
     /// Whether it does not hold.
     Not(Box<Formula>),
-}
-
-impl std::hash::Hash for Formula {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        crate::text::write(self).hash(state);
-    }
-}
-
-impl PartialOrd for Formula {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Formula {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        crate::text::write(self).cmp(&crate::text::write(other))
-    }
 }
 
 /// Python's `a // b`.

@@ -27,7 +27,7 @@ pub use text::{Unreadable, parse};
 
 use problem::Problem;
 use search::{Answer, Search};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 /// Values of variables. A Boolean variable is zero or one.
 pub type Values = BTreeMap<Name, i128>;
@@ -74,10 +74,9 @@ pub fn implies(target: &[Formula], source: &[Formula], hints: &Values) -> Verdic
 pub fn implies_within(target: &[Formula], source: &[Formula], hints: &Values, Budget(steps): &mut Budget) -> Verdict {
     let Some(common) = Problem::of(target) else { return Verdict::NotDecided };
     let common = Search::new(common, hints, steps);
-    let known: HashSet<&Formula> = target.iter().collect();
     let mut is_proved = true;
     for (at, asked) in source.iter().enumerate() {
-        if known.contains(asked) {
+        if target.contains(asked) {
             continue;
         }
         let opposite = Formula::Not(Box::new(asked.clone()));

@@ -4,7 +4,7 @@
 use crate::polynomial::{Monomial, Polynomial, is_small};
 use crate::problem::Kind;
 use crate::search::{Interval, State, tightened};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 /// Systems do not grow beyond this many inequalities.
 const MOST_ROWS: usize = 240;
@@ -17,14 +17,18 @@ type Row = (Vec<(u32, i128)>, i128);
 /// Whether no values satisfy what is left. That some do is not said by `false`.
 pub fn is_refuted(state: &State, steps: &mut u32) -> bool {
     let sums = sums_at_most_zero(state);
-    let mut columns: HashMap<Monomial, u32> = HashMap::new();
+    let mut columns: Vec<Monomial> = Vec::new();
     let mut system = System::default();
     for sum in &sums {
         let row: Vec<(u32, i128)> = sum
             .products()
             .map(|(m, c)| {
-                let next = columns.len() as u32;
-                (*columns.entry(m.clone()).or_insert(next), c)
+                let known = columns.iter().position(|column| column == m);
+                let at = known.unwrap_or_else(|| {
+                    columns.push(m.clone());
+                    columns.len() - 1
+                });
+                (at as u32, c)
             })
             .collect();
         if system.add((row, sum.number())) {
@@ -47,9 +51,13 @@ fn sums_at_most_zero(state: &State) -> Vec<Polynomial> {
             Kind::NotZero => {}
         }
     }
-    let monomials: BTreeSet<Monomial> = sums.iter().flat_map(|s| s.products().map(|(m, _)| m.clone())).collect();
+    let mut monomials: Vec<Monomial> = sums.iter().flat_map(|s| s.products().map(|(m, _)| m.clone())).collect();
+    monomials.sort_unstable();
+    monomials.dedup();
     let products: Vec<&Monomial> = monomials.iter().filter(|m| m.len() > 1).collect();
-    let factors: BTreeSet<u32> = monomials.iter().flatten().copied().collect();
+    let mut factors: Monomial = monomials.concat();
+    factors.sort_unstable();
+    factors.dedup();
     let bounds = |of: Polynomial, Interval { low, high }: Interval| {
         let least = low.and_then(|n| Polynomial::from(n).plus(&of, -1));
         let most = high.and_then(|n| of.plus(&Polynomial::from(n), -1));
@@ -101,14 +109,19 @@ impl System {
     fn eliminate(mut self, steps: &mut u32) -> bool {
         loop {
             // Per column, rows in which its coefficient is above zero, and below.
-            let mut counts: HashMap<u32, (usize, usize)> = HashMap::new();
+            let mut counts: Vec<(usize, usize)> = Vec::new();
             for (column, coefficient) in self.0.keys().flatten() {
-                let count = counts.entry(*column).or_default();
+                if counts.len() <= *column as usize {
+                    counts.resize(*column as usize + 1, (0, 0));
+                }
+                let count = &mut counts[*column as usize];
                 if *coefficient > 0 { count.0 += 1 } else { count.1 += 1 }
             }
-            let Some((column, (above, below))) = counts.into_iter().min_by_key(|(column, (above, below))| (above * below, *column)) else {
+            let used = counts.into_iter().enumerate().filter(|(_, count)| *count != (0, 0));
+            let Some((column, (above, below))) = used.min_by_key(|(column, (above, below))| (above * below, *column)) else {
                 return false;
             };
+            let column = column as u32;
             if self.0.len() + above * below > MOST_ROWS + above + below {
                 return false;
             }

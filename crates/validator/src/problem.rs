@@ -4,10 +4,9 @@
 use crate::formula::{Formula, Name, Term};
 use crate::polynomial::{Polynomial, Var, gcd, is_small};
 use shape::Relation;
-use std::collections::HashMap;
 
 /// How a polynomial compares with zero.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `p <= 0`
     AtMost,
@@ -18,7 +17,7 @@ pub enum Kind {
 }
 
 /// A comparison with zero.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Literal {
     /// What is compared.
     pub of: Polynomial,
@@ -40,7 +39,7 @@ pub enum Node {
 }
 
 /// What a variable stands for that is no polynomial.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Meaning {
     Named(Name),
     Quotient(Polynomial, Polynomial),
@@ -55,9 +54,8 @@ pub struct Problem {
     pub nodes: Vec<Node>,
     /// What was written: a solution has to satisfy it.
     pub formulas: Vec<Formula>,
-    known: HashMap<Meaning, Var>,
-    /// How many variables there are.
-    pub count: Var,
+    /// By variable.
+    known: Vec<Meaning>,
 }
 
 /// Terms nest no deeper.
@@ -85,7 +83,10 @@ impl Problem {
 
     /// Names with their variables.
     pub fn names(&self) -> impl Iterator<Item = (&Name, Var)> {
-        self.known.iter().filter_map(|(meaning, var)| if let Meaning::Named(name) = meaning { Some((name, *var)) } else { None })
+        self.known.iter().enumerate().filter_map(|(at, meaning)| match meaning {
+            Meaning::Named(name) => Some((name, at as Var)),
+            _ => None,
+        })
     }
 
     fn node(&mut self, formula: &Formula, holds: bool, depth: u32) -> Option<Node> {
@@ -115,12 +116,16 @@ impl Problem {
     }
 
     fn fresh(&mut self, meaning: Meaning) -> (Var, bool) {
-        if let Some(var) = self.known.get(&meaning) {
-            return (*var, false);
+        if let Some(at) = self.known.iter().position(|known| *known == meaning) {
+            return (at as Var, false);
         }
-        self.known.insert(meaning, self.count);
-        self.count += 1;
-        (self.count - 1, true)
+        self.known.push(meaning);
+        (self.count() - 1, true)
+    }
+
+    /// How many variables there are.
+    pub fn count(&self) -> Var {
+        self.known.len() as Var
     }
 
     fn named(&mut self, name: &Name) -> Var {

@@ -1,12 +1,11 @@
 //! The search for values: bounds are narrowed until nothing changes, then what is left is split.
 
 use crate::Values;
-use crate::formula::{Formula, Name};
+use crate::formula::Formula;
 use crate::linear;
 use crate::polynomial::{Monomial, Polynomial, Var};
 use crate::polynomial::{gcd, is_small};
 use crate::problem::{Kind, Literal, Node, Problem};
-use std::collections::{BTreeMap, HashSet};
 
 /// What a search comes to.
 #[derive(Clone, Debug)]
@@ -351,14 +350,13 @@ impl State {
             }
             let mut changed = false;
             let mut kept: Vec<Literal> = Vec::with_capacity(self.literals.len());
-            let mut seen = HashSet::new();
             for literal in std::mem::take(&mut self.literals) {
                 let Some(literal) = self.simplified(&literal, steps)? else { continue };
                 changed |= self.narrow(&literal)?;
                 // What narrowed one variable alone is said by its bounds.
                 let is_bound =
                     literal.kind == Kind::AtMost && literal.of.products().count() == 1 && literal.of.products().all(|(m, _)| m.len() == 1);
-                if !is_bound && seen.insert(literal.clone()) {
+                if !is_bound && !kept.contains(&literal) {
                     kept.push(literal);
                 }
             }
@@ -392,19 +390,25 @@ impl State {
         Ok(())
     }
 
-    /// Variables in what is left, each with how often it occurs.
-    fn left(&self) -> BTreeMap<Var, u32> {
-        fn count(node: &Node, found: &mut BTreeMap<Var, u32>) {
+    /// Per variable, how often it occurs in what is left.
+    fn left(&self) -> Vec<u32> {
+        fn count(node: &Node, found: &mut Vec<u32>) {
             match node {
                 Node::Constant(_) => {}
-                Node::Literal(literal) => literal.of.variables().for_each(|v| *found.entry(v).or_default() += 1),
+                Node::Literal(literal) => count_in(literal, found),
                 Node::And(items) | Node::Or(items) => items.iter().for_each(|n| count(n, found)),
             }
         }
-        let mut found = BTreeMap::new();
-        for literal in &self.literals {
-            literal.of.variables().for_each(|v| *found.entry(v).or_default() += 1);
+        fn count_in(literal: &Literal, found: &mut Vec<u32>) {
+            for var in literal.of.variables() {
+                if found.len() <= var as usize {
+                    found.resize(var as usize + 1, 0);
+                }
+                found[var as usize] += 1;
+            }
         }
+        let mut found = vec![0; self.bounds.len()];
+        self.literals.iter().for_each(|literal| count_in(literal, &mut found));
         self.choices.iter().flatten().for_each(|n| count(n, &mut found));
         found
     }
@@ -426,7 +430,7 @@ fn root(n: i128, power: u32) -> i128 {
 /// Comparisons of one sum and of its opposite put together: both at most zero is zero, and beyond each other is none.
 fn opposites(literals: Vec<Literal>) -> Narrowed<Vec<Literal>> {
     // The largest number that was seen beside the sum, where that is at most zero.
-    let mut known: BTreeMap<Polynomial, i128> = BTreeMap::new();
+    let mut known: Vec<(Polynomial, i128)> = Vec::new();
     let apart = |of: &Polynomial| {
         let mut rest = of.clone();
         let number = rest.0.remove(&Vec::new()).unwrap_or(0);
@@ -439,15 +443,18 @@ fn opposites(literals: Vec<Literal>) -> Narrowed<Vec<Literal>> {
             sides.extend(Polynomial::default().plus(&literal.of, -1).map(|of| apart(&of)));
         }
         for (rest, number) in sides {
-            let strictest = known.entry(rest).or_insert(number);
-            *strictest = (*strictest).max(number);
+            match known.iter_mut().find(|(sum, _)| *sum == rest) {
+                Some((_, strictest)) => *strictest = (*strictest).max(number),
+                None => known.push((rest, number)),
+            }
         }
     }
     let mut kept = Vec::with_capacity(literals.len());
     for literal in literals {
         let (rest, number) = apart(&literal.of);
         let opposite = Polynomial::default().plus(&rest, -1).ok_or(Stop::Limit)?;
-        let (own, other) = (known.get(&rest).copied(), known.get(&opposite).copied());
+        let strictest = |of: &Polynomial| known.iter().find(|(sum, _)| sum == of).map(|(_, number)| *number);
+        let (own, other) = (strictest(&rest), strictest(&opposite));
         // rest <= -own and -rest <= -other: rest lies between other and -own.
         if let (Some(own), Some(other)) = (own, other)
             && own.checked_add(other).is_none_or(|n| n > 0)
@@ -481,7 +488,7 @@ pub struct Search {
     problem: Problem,
     state: State,
     is_refuted: bool,
-    hints: BTreeMap<Name, i128>,
+    hints: Values,
 }
 
 impl Search {
@@ -489,7 +496,7 @@ impl Search {
     pub fn new(problem: Problem, hints: &Values, steps: &mut u32) -> Search {
         let mut state = State::default();
         problem.nodes.iter().cloned().for_each(|n| state.add(n));
-        state.bounds.resize(problem.count as usize, Interval::default());
+        state.bounds.resize(problem.count() as usize, Interval::default());
         let before = state.clone();
         let is_refuted = match state.propagate(steps) {
             Err(Stop::Conflict) => true,
@@ -514,7 +521,7 @@ impl Search {
             return Answer::Unknown;
         }
         let mut state = self.state.clone();
-        state.bounds.resize(problem.count as usize, Interval::default());
+        state.bounds.resize(problem.count() as usize, Interval::default());
         let mut added = problem.nodes.split_off(nodes);
         // What was solved is said in terms of the others.
         let solved = state.solved.clone();
@@ -531,7 +538,8 @@ impl Search {
             state.literals.extend(one.literals);
             state.choices.extend(one.choices);
         }
-        let hints = problem.names().filter_map(|(name, var)| Some((var, *self.hints.get(name)?))).collect();
+        let mut hints = vec![None; problem.count() as usize];
+        problem.names().for_each(|(name, var)| hints[var as usize] = self.hints.get(name).copied());
         Splitting { problem: &problem, hints }.solve(state, steps, (0, 0))
     }
 }
@@ -539,10 +547,15 @@ impl Search {
 /// The values of a problem's variables, box by box.
 struct Splitting<'a> {
     problem: &'a Problem,
-    hints: BTreeMap<Var, i128>,
+    /// By variable.
+    hints: Vec<Option<i128>>,
 }
 
 impl Splitting<'_> {
+    fn hint(&self, var: Var) -> Option<i128> {
+        self.hints.get(var as usize).copied().flatten()
+    }
+
     fn solve(&self, mut state: State, steps: &mut u32, (depth, opened): (u32, u32)) -> Answer {
         match state.propagate(steps) {
             Err(Stop::Conflict) => return Answer::No,
@@ -602,10 +615,11 @@ impl Splitting<'_> {
             low.zip(high).and_then(|(low, high)| high.checked_sub(low)).unwrap_or(i128::MAX)
         };
         let left = state.left();
-        let var = left.iter().min_by_key(|(var, count)| (width(**var), !self.hints.contains_key(*var), std::cmp::Reverse(**count)))?.0;
-        let Interval { low, high } = state.bound(*var);
+        let order = |var: &Var| (width(*var), self.hint(*var).is_none(), std::cmp::Reverse(left[*var as usize]));
+        let var = (0..left.len() as Var).filter(|v| left[*v as usize] > 0).min_by_key(order)?;
+        let Interval { low, high } = state.bound(var);
         let at = |a: i128, b: i128| (Some(a), Some(b));
-        let hint = self.hints.get(var).copied().filter(|n| state.bound(*var).contains(*n));
+        let hint = self.hint(var).filter(|n| state.bound(var).contains(*n));
         let mut cases: Vec<(Option<i128>, Option<i128>)> = match (low, high, hint) {
             (low, high, Some(hint)) => vec![at(hint, hint), (low, hint.checked_sub(1)), (hint.checked_add(1), high)],
             (Some(low), Some(high), _) if high - low > 8 => {
@@ -618,7 +632,7 @@ impl Splitting<'_> {
         };
         cases.retain(|(low, high)| !(Interval { low: *low, high: *high }).is_empty());
         let case = |(low, high): (Option<i128>, Option<i128>)| {
-            let of = Polynomial::variable(*var);
+            let of = Polynomial::variable(var);
             let least = low.map(|n| Polynomial::from(n).plus(&of, -1));
             let most = high.map(|n| of.plus(&Polynomial::from(n), -1));
             let bounds = [least, most].into_iter().flatten().map(|of| Some(Node::Literal(Literal { of: of?, kind: Kind::AtMost })));
@@ -629,20 +643,19 @@ impl Splitting<'_> {
 
     /// Values within the bounds, with those of solved variables computed.
     fn found(&self, state: &State) -> Answer {
-        let mut values: BTreeMap<Var, i128> = BTreeMap::new();
-        let is_solved: HashSet<Var> = state.solved.iter().map(|(v, _)| *v).collect();
-        for var in (0..self.problem.count).filter(|v| !is_solved.contains(v)) {
+        let value = |var: Var| {
             let bound = state.bound(var);
-            let hint = self.hints.get(&var).copied().filter(|n| bound.contains(*n));
-            values.insert(var, hint.or(bound.low).or(bound.high).unwrap_or(0));
-        }
+            let hint = self.hint(var).filter(|n| bound.contains(*n));
+            hint.or(bound.low).or(bound.high).unwrap_or(0)
+        };
+        let mut values: Vec<i128> = (0..self.problem.count()).map(value).collect();
         for (var, by) in state.solved.iter().rev() {
-            let product = |m: &Monomial| m.iter().try_fold(1i128, |p, v| p.checked_mul(*values.get(v)?));
+            let product = |m: &Monomial| m.iter().try_fold(1i128, |p, v| p.checked_mul(*values.get(*v as usize)?));
             let sum = by.0.iter().try_fold(0i128, |sum, (m, c)| sum.checked_add(product(m)?.checked_mul(*c)?));
             let Some(sum) = sum else { return Answer::Unknown };
-            values.insert(*var, sum);
+            values[*var as usize] = sum;
         }
-        let named: Values = self.problem.names().filter_map(|(name, var)| Some((name.clone(), *values.get(&var)?))).collect();
+        let named: Values = self.problem.names().filter_map(|(name, var)| Some((name.clone(), *values.get(var as usize)?))).collect();
         if self.problem.formulas.iter().all(|f| f.holds(&named) == Some(true)) { Answer::Yes(named) } else { Answer::Unknown }
     }
 }
