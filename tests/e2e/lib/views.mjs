@@ -33,7 +33,7 @@ export const VIEWS = [
       await graphs(page, "Text", "Joint");
       await button(page, "Beside");
       await page.getByLabel("Stage of the second graph").selectOption("backward");
-      await page.locator(".graph-text .cm-line", { hasText: "torch.ops.aten" }).first().click();
+      await page.locator(".graph-text .cm-line", { hasText: "torch.ops.aten" }).first().click({ position: { x: 90, y: 8 } });
     },
   },
   {
