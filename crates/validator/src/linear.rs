@@ -1,7 +1,7 @@
 //! Whether inequalities contradict each other, products taken as variables: Fourier-Motzkin elimination, with numbers rounded as integers
 //! allow.
 
-use crate::polynomial::{Monomial, Polynomial, is_small};
+use crate::polynomial::{Monomial, Polynomial, is_small, sort};
 use crate::problem::Kind;
 use crate::search::{Interval, State, tightened};
 use std::collections::HashMap;
@@ -52,11 +52,11 @@ fn sums_at_most_zero(state: &State) -> Vec<Polynomial> {
         }
     }
     let mut monomials: Vec<Monomial> = sums.iter().flat_map(|s| s.products().map(|(m, _)| m.clone())).collect();
-    monomials.sort_unstable();
+    sort(&mut monomials);
     monomials.dedup();
     let products: Vec<&Monomial> = monomials.iter().filter(|m| m.len() > 1).collect();
     let mut factors: Monomial = monomials.concat();
-    factors.sort_unstable();
+    sort(&mut factors);
     factors.dedup();
     let bounds = |of: Polynomial, Interval { low, high }: Interval| {
         let least = low.and_then(|n| Polynomial::from(n).plus(&of, -1));
@@ -96,7 +96,7 @@ struct System(HashMap<Vec<(u32, i128)>, i128>);
 impl System {
     /// Adds a row; whether it contradicts itself.
     fn add(&mut self, (mut coefficients, mut number): Row) -> bool {
-        coefficients.sort_unstable();
+        sort(&mut coefficients);
         tightened(&mut coefficients, &mut number);
         if coefficients.is_empty() {
             return number > 0;

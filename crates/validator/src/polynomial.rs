@@ -1,7 +1,5 @@
 //! Polynomials of integer variables, multiplied out: one normal form for all that are equal.
 
-use std::collections::BTreeMap;
-
 /// A variable, by its number in a problem.
 pub type Var = u32;
 
@@ -20,9 +18,20 @@ pub fn is_small(n: i128) -> bool {
     (-LARGEST..=LARGEST).contains(&n)
 }
 
-/// A sum of products with their coefficients, none of which is zero.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Polynomial(pub BTreeMap<Monomial, i128>);
+/// A sum of products with their coefficients, none of which is zero, in the order of the products.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Polynomial(pub Vec<(Monomial, i128)>);
+
+/// Puts a short list in order.
+pub fn sort<T: Ord>(list: &mut [T]) {
+    for end in 1..list.len() {
+        let mut at = end;
+        while at > 0 && list[at] < list[at - 1] {
+            list.swap(at, at - 1);
+            at -= 1;
+        }
+    }
+}
 
 /// The greatest common divisor, not negative.
 pub fn gcd(a: i128, b: i128) -> i128 {
@@ -35,28 +44,33 @@ pub fn gcd(a: i128, b: i128) -> i128 {
 
 impl From<i128> for Polynomial {
     fn from(n: i128) -> Self {
-        Polynomial(if n == 0 { BTreeMap::new() } else { BTreeMap::from([(Vec::new(), n)]) })
+        Polynomial(if n == 0 { Vec::new() } else { vec![(Vec::new(), n)] })
     }
 }
 
 impl Polynomial {
     /// One variable.
     pub fn variable(var: Var) -> Self {
-        Polynomial(BTreeMap::from([(vec![var], 1)]))
+        Polynomial(vec![(vec![var], 1)])
     }
 
     /// The number, where it is one.
     pub fn as_number(&self) -> Option<i128> {
-        match self.0.len() {
-            0 => Some(0),
-            1 => self.0.get(&Vec::new()).copied(),
+        match self.0.as_slice() {
+            [] => Some(0),
+            [(monomial, number)] if monomial.is_empty() => Some(*number),
             _ => None,
         }
     }
 
     /// The number in it.
     pub fn number(&self) -> i128 {
-        self.0.get(&Vec::new()).copied().unwrap_or(0)
+        self.0.first().filter(|(monomial, _)| monomial.is_empty()).map_or(0, |(_, number)| *number)
+    }
+
+    /// What it is but for its number, and the number.
+    pub fn without_number(&self) -> (Polynomial, i128) {
+        (Polynomial(self.products().map(|(m, c)| (m.clone(), c)).collect()), self.number())
     }
 
     /// Its products with their coefficients, without the number.
@@ -66,16 +80,19 @@ impl Polynomial {
 
     /// Every variable in it, maybe more than once.
     pub fn variables(&self) -> impl Iterator<Item = Var> {
-        self.0.keys().flatten().copied()
+        self.0.iter().flat_map(|(m, _)| m).copied()
     }
 
     fn put(&mut self, monomial: Monomial, coefficient: i128) -> Option<()> {
-        let sum = self.0.get(&monomial).copied().unwrap_or(0).checked_add(coefficient)?;
-        if sum == 0 {
-            self.0.remove(&monomial)
-        } else {
-            self.0.insert(monomial, sum)
-        };
+        let at = self.0.partition_point(|(known, _)| *known < monomial);
+        let known = self.0.get(at).filter(|(known, _)| *known == monomial).map(|(_, number)| *number);
+        let sum = known.unwrap_or(0).checked_add(coefficient)?;
+        match (known, sum) {
+            (Some(_), 0) => drop(self.0.remove(at)),
+            (Some(_), _) => self.0[at].1 = sum,
+            (None, 0) => {}
+            (None, _) => self.0.insert(at, (monomial, sum)),
+        }
         (self.0.len() <= MOST_TERMS && is_small(sum)).then_some(())
     }
 
@@ -97,7 +114,7 @@ impl Polynomial {
                 if monomial.len() > HIGHEST_DEGREE {
                     return None;
                 }
-                monomial.sort_unstable();
+                sort(&mut monomial);
                 product.put(monomial, a.checked_mul(*b)?)?;
             }
         }
@@ -113,7 +130,7 @@ impl Polynomial {
         for (monomial, coefficient) in &self.0 {
             let rest: Monomial = monomial.iter().copied().filter(|v| *v != var).collect();
             let power = monomial.len() - rest.len();
-            let start = Polynomial(BTreeMap::from([(rest, *coefficient)]));
+            let start = Polynomial(vec![(rest, *coefficient)]);
             let product = (0..power).try_fold(start, |product, _| product.times(by))?;
             sum = sum.plus(&product, 1)?;
         }
@@ -133,7 +150,7 @@ impl Polynomial {
         for _ in 0..MOST_TERMS {
             let found = rest.0.iter().rev().find_map(|(m, c)| Some((without(m, leading)?, c / by)).filter(|(_, q)| *q != 0 && c % by == 0));
             let Some((monomial, coefficient)) = found else { break };
-            let part = Polynomial(BTreeMap::from([(monomial, coefficient)]));
+            let part = Polynomial(vec![(monomial, coefficient)]);
             rest = rest.plus(&part.times(divisor)?, -1)?;
             quotient = quotient.plus(&part, 1)?;
         }
@@ -142,15 +159,17 @@ impl Polynomial {
 
     /// Divided by a variable that every product has.
     pub fn without_factor(&self, var: Var) -> Polynomial {
-        Polynomial(self.0.iter().filter_map(|(m, c)| Some((without(m, &[var])?, *c))).collect())
+        let mut terms: Vec<_> = self.0.iter().filter_map(|(m, c)| Some((without(m, &[var])?, *c))).collect();
+        sort(&mut terms);
+        Polynomial(terms)
     }
 
     /// A variable that stands in every product, and that no number stands beside.
     pub fn common_factors(&self) -> Vec<Var> {
-        let Some(first) = self.0.keys().next() else { return Vec::new() };
+        let Some((first, _)) = self.0.first() else { return Vec::new() };
         let mut common = first.clone();
         common.dedup();
-        common.retain(|v| self.0.keys().all(|m| m.contains(v)));
+        common.retain(|v| self.0.iter().all(|(m, _)| m.contains(v)));
         common
     }
 }

@@ -176,8 +176,10 @@ impl Problem {
 
     fn extreme(&mut self, terms: &[Term], largest: bool, depth: u32) -> Option<Polynomial> {
         let mut items = terms.iter().map(|t| self.term(t, depth)).collect::<Option<Vec<_>>>()?;
-        items.sort();
-        items.dedup();
+        let mut at = 1;
+        while at < items.len() {
+            if items[..at].contains(&items[at]) { drop(items.remove(at)) } else { at += 1 }
+        }
         if let [one] = items.as_slice() {
             return Some(one.clone());
         }

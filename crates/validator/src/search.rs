@@ -286,7 +286,7 @@ impl State {
                 _ => {}
             }
             // The number is rounded towards what is stricter.
-            let divided = |(m, c): (&Monomial, &i128)| {
+            let divided = |(m, c): &(Monomial, i128)| {
                 let quotient = if m.is_empty() { -(-c).div_euclid(content) } else { c / content };
                 (quotient != 0).then(|| (m.clone(), quotient))
             };
@@ -431,11 +431,7 @@ fn root(n: i128, power: u32) -> i128 {
 fn opposites(literals: Vec<Literal>) -> Narrowed<Vec<Literal>> {
     // The largest number that was seen beside the sum, where that is at most zero.
     let mut known: Vec<(Polynomial, i128)> = Vec::new();
-    let apart = |of: &Polynomial| {
-        let mut rest = of.clone();
-        let number = rest.0.remove(&Vec::new()).unwrap_or(0);
-        (rest, number)
-    };
+    let apart = Polynomial::without_number;
     let sums = literals.iter().filter(|l| l.kind != Kind::NotZero);
     for literal in sums {
         let mut sides = vec![apart(&literal.of)];
