@@ -18,6 +18,8 @@ pub enum Answer {
     Unknown,
 }
 
+/// Bounds of variables are no larger: products of a few of them can be computed with.
+const LARGEST_BOUND: i128 = 1 << 40;
 /// Rounds of narrowing before what is left is split.
 const MOST_ROUNDS: u32 = 24;
 /// How often the values of variables without a bound are split on the way to one box.
@@ -169,9 +171,9 @@ impl State {
 
     fn narrow_to(&mut self, var: Var, low: Option<i128>, high: Option<i128>) -> Narrowed<bool> {
         let before = self.bound(var);
-        // A bound that is too large to compute with is left out.
-        let small = |n: &i128| is_small(*n);
-        let (low, high) = (low.filter(small), high.filter(small));
+        // Beyond the largest bound nothing is narrowed: an equation without a solution would raise one without end.
+        let low = low.filter(|n| *n >= -LARGEST_BOUND).map(|n| n.min(LARGEST_BOUND));
+        let high = high.filter(|n| *n <= LARGEST_BOUND).map(|n| n.max(-LARGEST_BOUND));
         let narrowed = Interval { low: before.low.into_iter().chain(low).max(), high: before.high.into_iter().chain(high).min() };
         if self.bounds.len() <= var as usize {
             self.bounds.resize(var as usize + 1, Interval::default());
@@ -354,8 +356,10 @@ impl State {
                 let Some(literal) = self.simplified(&literal, steps)? else { continue };
                 changed |= self.narrow(&literal)?;
                 // What narrowed one variable alone is said by its bounds.
-                let is_bound =
-                    literal.kind == Kind::AtMost && literal.of.products().count() == 1 && literal.of.products().all(|(m, _)| m.len() == 1);
+                let is_bound = literal.kind == Kind::AtMost
+                    && literal.of.products().count() == 1
+                    && literal.of.products().all(|(m, _)| m.len() == 1)
+                    && literal.of.number().abs() < LARGEST_BOUND;
                 if !is_bound && !kept.contains(&literal) {
                     kept.push(literal);
                 }
