@@ -157,6 +157,8 @@ pub fn dtype_number(dtype: Dtype) -> i64 {
         Dtype::Complex128 => 10,
         Dtype::Bool => 11,
         Dtype::BFloat16 => 15,
+        Dtype::Float8E5m2 => 23,
+        Dtype::Float8E4m3fn => 24,
     }
 }
 

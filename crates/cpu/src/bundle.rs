@@ -338,6 +338,8 @@ fn read_number(dtype: Dtype, b: &[u8], out: &mut Vec<f64>) {
         Dtype::Int16 => out.push(i16::from_le_bytes(array(b)).into()),
         Dtype::Int32 => out.push(i32::from_le_bytes(array(b)).into()),
         Dtype::Int64 => out.push(i64::from_le_bytes(array(b)) as f64),
+        Dtype::Float8E4m3fn => out.push(tensor::float8::F8E4M3FN(b[0]).to_f64()),
+        Dtype::Float8E5m2 => out.push(tensor::float8::F8E5M2(b[0]).to_f64()),
         Dtype::Float16 => out.push(half::f16::from_le_bytes(array(b)).to_f64()),
         Dtype::BFloat16 => out.push(half::bf16::from_le_bytes(array(b)).to_f64()),
         Dtype::Float32 => out.push(f32::from_le_bytes(array(b)).into()),

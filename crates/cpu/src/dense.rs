@@ -6,6 +6,7 @@ use super::elementwise::for_runs;
 use diagnostics::error::{Error, Result};
 use half::{bf16, f16};
 use shape::SymInt;
+use tensor::float8::{F8E4M3FN, F8E5M2};
 use tensor::{Dtype, Element, Geometry, Tensor};
 
 fn gather<E: Element, T>(t: &Tensor, convert: impl Fn(E) -> T) -> Result<Vec<T>> {
@@ -51,6 +52,8 @@ impl Lane for f32 {
     fn read(t: &Tensor) -> Result<Vec<f32>> {
         match t.dtype() {
             Dtype::Float32 => gather(t, |v: f32| v),
+            Dtype::Float8E4m3fn => gather(t, F8E4M3FN::to_f32),
+            Dtype::Float8E5m2 => gather(t, F8E5M2::to_f32),
             Dtype::Float16 => gather(t, f16::to_f32),
             Dtype::BFloat16 => gather(t, bf16::to_f32),
             Dtype::Float64 => gather(t, |v: f64| v as f32),
@@ -61,6 +64,8 @@ impl Lane for f32 {
     fn write(t: &Tensor, values: &[f32]) -> Result<()> {
         match t.dtype() {
             Dtype::Float32 => spread(t, values, |v| v),
+            Dtype::Float8E4m3fn => spread(t, values, F8E4M3FN::from_f32),
+            Dtype::Float8E5m2 => spread(t, values, F8E5M2::from_f32),
             Dtype::Float16 => spread(t, values, f16::from_f32),
             Dtype::BFloat16 => spread(t, values, bf16::from_f32),
             _ => Err(refuse(t)),
@@ -80,6 +85,8 @@ impl Lane for f64 {
         match t.dtype() {
             Dtype::Float64 => spread(t, values, |v| v),
             Dtype::Float32 => spread(t, values, |v| v as f32),
+            Dtype::Float8E4m3fn => spread(t, values, F8E4M3FN::from_f64),
+            Dtype::Float8E5m2 => spread(t, values, F8E5M2::from_f64),
             Dtype::Float16 => spread(t, values, f16::from_f64),
             Dtype::BFloat16 => spread(t, values, bf16::from_f64),
             _ => Err(refuse(t)),
@@ -235,6 +242,8 @@ pub(crate) use for_floats;
 /// What is left of a number once a tensor of this dtype has held it.
 pub fn held<T: Real>(v: T, dtype: Dtype) -> T {
     match dtype {
+        Dtype::Float8E4m3fn => T::of(F8E4M3FN::from_f64(v.wide()).to_f64()),
+        Dtype::Float8E5m2 => T::of(F8E5M2::from_f64(v.wide()).to_f64()),
         Dtype::Float16 => T::of(f16::from_f64(v.wide()).to_f64()),
         Dtype::BFloat16 => T::of(bf16::from_f64(v.wide()).to_f64()),
         _ => v,

@@ -13,6 +13,18 @@ use tensor::{Dtype, Storage, Tensor};
 pub fn register(t: &mut KernelTable) {
     t.fill("aten.mm.default", |c, out| product(None, c.tensor("self")?, c.tensor("mat2")?, &out[0], "addmm_impl_cpu_"));
     t.fill("aten.bmm.default", |c, out| product(None, c.tensor("self")?, c.tensor("mat2")?, &out[0], "bmm"));
+    t.fill("aten._scaled_mm.default", |c, out| {
+        let product = dispatch::t!("mm", c.tensor("self")?, c.tensor("mat2")?)?;
+        let scales = dispatch::t!("mul.Tensor", c.tensor("scale_a")?, c.tensor("scale_b")?)?;
+        let mut result = dispatch::t!("mul.Tensor", product, scales)?;
+        if let Some(bias) = c.get("bias").as_tensor() {
+            result = dispatch::t!("add.Tensor", result, bias)?;
+        }
+        if let Some(scale) = c.get("scale_result").as_tensor() {
+            result = dispatch::t!("mul.Tensor", result, scale)?;
+        }
+        super::copy::write(&out[0], &result)
+    });
     t.fill("aten.addmm.default", |c, out| product(Some(scaled(c)?), c.tensor("mat1")?, c.tensor("mat2")?, &out[0], "addmm_impl_cpu_"));
     t.fill("aten.baddbmm.default", |c, out| product(Some(scaled(c)?), c.tensor("batch1")?, c.tensor("batch2")?, &out[0], "baddbmm"));
     t.fill("aten.addbmm.default", addbmm);

@@ -213,6 +213,8 @@ fn nan_to_num(c: &Call, o: &[Tensor]) -> Result<()> {
     }
     let (low, high) = match out.dtype() {
         Dtype::Float64 => (f64::MIN, f64::MAX),
+        Dtype::Float8E4m3fn => (-448.0, 448.0),
+        Dtype::Float8E5m2 => (-57344.0, 57344.0),
         Dtype::Float16 => (-65504.0, 65504.0),
         Dtype::BFloat16 => (half::bf16::MIN.to_f64(), half::bf16::MAX.to_f64()),
         _ => (f32::MIN as f64, f32::MAX as f64),

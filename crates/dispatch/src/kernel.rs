@@ -1,5 +1,6 @@
 //! The bottom of the stack: real tensors go to a CPU kernel, fake ones to the shape rule alone.
 
+use super::float8;
 use super::registry::{entry_of, full_name};
 use super::{Call, OpEntry, OpRef, Rule, Type, Value, named};
 use diagnostics::error::{Error, ErrorKind, Result};
@@ -309,7 +310,7 @@ fn run(entry: &'static OpEntry, args: &[Value], fake: bool) -> Result<Value> {
             let fake = if pretended { true } else { without_values(&call, &specs, fake)? };
             // The one kind of result that is neither filled nor a view: it shares memory, and autograd takes it for a new tensor.
             if let (false, Some(Kernel::Make(made))) = (fake, real_kernel(entry)) {
-                return made(&call);
+                return if float8::is_in(args, &[]) { float8::make(&call, made) } else { made(&call) };
             }
             let make = |spec: &TensorSpec| {
                 if fake {
@@ -333,7 +334,9 @@ fn run(entry: &'static OpEntry, args: &[Value], fake: bool) -> Result<Value> {
             if !fake {
                 let outs: Vec<Tensor> = made.iter().flatten().cloned().collect();
                 let Some(Kernel::Fill(fill)) = kernel(entry, args, &outs)? else { return Err(missing(entry)) };
-                if !LARGE.get().map_or(Ok(false), |large| large(&call, &outs))? {
+                if float8::is_in(args, &outs) {
+                    float8::fill(&call, &outs, fill)?;
+                } else if !LARGE.get().map_or(Ok(false), |large| large(&call, &outs))? {
                     fill(&call, &outs)?;
                 }
             }
@@ -362,7 +365,11 @@ fn run(entry: &'static OpEntry, args: &[Value], fake: bool) -> Result<Value> {
                     if let Rule::Fresh(rule) = functional.rule {
                         rule(&Call { entry: functional, args })?;
                     }
-                    mutate(&call)?;
+                    if float8::is_in(args, &[]) {
+                        float8::mutate(&call, mutate)?
+                    } else {
+                        mutate(&call)?
+                    }
                     return Ok(Value::Tensor(target));
                 }
             }
@@ -372,7 +379,8 @@ fn run(entry: &'static OpEntry, args: &[Value], fake: bool) -> Result<Value> {
                 let copy = named::COPY_.get();
                 let args = [Value::Tensor(target.clone()), Value::Tensor(result), Value::Bool(false)];
                 let Some(Kernel::Mutate(copy_)) = kernel(copy, &args, &[])? else { return Err(missing(copy)) };
-                copy_(&Call { entry: copy, args: &args })?;
+                let call = Call { entry: copy, args: &args };
+                if float8::is_in(&args, &[]) { float8::mutate(&call, copy_)? } else { copy_(&call)? }
             }
             Ok(Value::Tensor(target))
         }
@@ -389,6 +397,7 @@ fn run(entry: &'static OpEntry, args: &[Value], fake: bool) -> Result<Value> {
         }
         Rule::Data if fake => Err(Error::new(ErrorKind::DataDependent, entry.name)),
         Rule::Data => match kernel(entry, args, &[])? {
+            Some(Kernel::Make(make)) if float8::is_in(args, &[]) => float8::make(&call, make),
             Some(Kernel::Make(make)) => make(&call),
             _ => Err(missing(entry)),
         },

@@ -10,6 +10,7 @@ mod batch;
 mod builder;
 mod contain;
 mod entry;
+mod float8;
 pub mod foreach;
 mod kernel;
 pub mod levels;

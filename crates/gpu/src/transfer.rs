@@ -33,6 +33,7 @@ pub fn to_device(dtype: Dtype, bytes: &[u8]) -> Result<Vec<u8>> {
             out
         }
         Dtype::Complex64 | Dtype::Complex128 => return Err(Error::not_implemented("complex numbers on the GPU")),
+        Dtype::Float8E4m3fn | Dtype::Float8E5m2 => return Err(Error::not_implemented("floats of 8 bits on the GPU")),
     })
 }
 
@@ -56,5 +57,6 @@ pub fn from_device(dtype: Dtype, words: &[u8]) -> Result<Vec<u8>> {
         Dtype::Int16 => each(&|w, out| out.extend_from_slice(&(integer(w) as i16).to_le_bytes())),
         Dtype::Int64 => each(&|w, out| out.extend_from_slice(&i64::from(integer(w)).to_le_bytes())),
         Dtype::Complex64 | Dtype::Complex128 => return Err(Error::not_implemented("complex numbers on the GPU")),
+        Dtype::Float8E4m3fn | Dtype::Float8E5m2 => return Err(Error::not_implemented("floats of 8 bits on the GPU")),
     })
 }

@@ -27,6 +27,7 @@ impl Ty {
         Some(match dtype.category() {
             Category::Bool => Ty::Bool,
             Category::Integral => Ty::Int,
+            Category::Floating if dtype.is_float8() => return None,
             Category::Floating => Ty::Float,
             Category::Complex => return None,
         })

@@ -485,7 +485,7 @@ fn execute(b: &mut Builder, entry: &'static OpEntry, args: Vec<Value>) -> Result
     let mut complex = false;
     args.iter().for_each(|v| v.for_each_tensor(&mut |t| complex |= Ty::of(t.dtype()).is_none()));
     complex |= outs.iter().flatten().any(|v| Ty::of(v.dtype).is_none());
-    let lowered = if complex { Err(Error::not_implemented("complex numbers")) } else { b.lower_call(&call, &outs) };
+    let lowered = if complex { Err(Error::not_implemented("complex numbers and floats of 8 bits")) } else { b.lower_call(&call, &outs) };
     let reason = match lowered {
         Ok(()) => return Ok(result),
         Err(e) => e.message,

@@ -21,6 +21,12 @@ pub fn register(b: &mut OpBuilder) {
         .tags(Tags::COMPLEX_GRAD | Tags::CONJ_FALLTHROUGH)
         .grad("MmBackward", &["self", "mat2"], mm_grad)
         .serves(&[("self", "mat2"), ("mat2", "self")]);
+    b.op(
+        "_scaled_mm(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, Tensor? bias=None, Tensor? scale_result=None, ScalarType? out_dtype=None, bool use_fast_accum=False) -> Tensor",
+        Rule::Fresh(scaled_mm_spec),
+    )
+    .doc("The product of two matrices of 8-bit floats, times their scales.")
+    .classes(OpClasses::COMPUTE_INTENSIVE);
     b.op("bmm(Tensor self, Tensor mat2) -> Tensor", Rule::Fresh(bmm_spec))
         .doc("Products of matrices, batch by batch.")
         .classes(OpClasses::COMPUTE_INTENSIVE)
@@ -98,6 +104,8 @@ pub(super) fn cpp_name(dtype: Dtype) -> &'static str {
         Dtype::Int16 => "short int",
         Dtype::Int32 => "int",
         Dtype::Int64 => "long int",
+        Dtype::Float8E4m3fn => "c10::Float8_e4m3fn",
+        Dtype::Float8E5m2 => "c10::Float8_e5m2",
         Dtype::Float16 => "c10::Half",
         Dtype::BFloat16 => "c10::BFloat16",
         Dtype::Float32 => "float",
@@ -154,6 +162,15 @@ fn matrix_product(name: &str, a: &Tensor, b: &Tensor) -> Result<Vec<SymInt>> {
 fn mm_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     let (a, b) = (c.tensor("self")?, c.tensor("mat2")?);
     one(matrix_product("mm", a, b)?, a)
+}
+
+fn scaled_mm_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
+    let (a, b) = (c.tensor("self")?, c.tensor("mat2")?);
+    if let Some(other) = [a, b].into_iter().find(|t| !t.dtype().is_float8()) {
+        return Err(Error::runtime(format!("Expected both operands of _scaled_mm to be floats of 8 bits, but got {}", other.dtype())));
+    }
+    let sizes = matrix_product("mm", a, b)?;
+    Ok(vec![Some(TensorSpec::contiguous(sizes, c.get("out_dtype").dtype()?.unwrap_or(a.dtype()), a.device()))])
 }
 
 fn batch_product(a: &Tensor, b: &Tensor) -> Result<Vec<SymInt>> {

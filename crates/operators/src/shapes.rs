@@ -87,10 +87,15 @@ pub fn broadcast(shapes: &[Vec<SymInt>]) -> Result<Vec<SymInt>> {
 pub fn result_type(values: &[&Value]) -> Result<Dtype> {
     let (mut dim, mut zero, mut number): (Option<Dtype>, Option<Dtype>, Option<Dtype>) = (None, None, None);
     let join = |slot: &mut Option<Dtype>, d: Dtype| *slot = Some(slot.map_or(d, |have| promote(have, d)));
+    let join_tensors = |slot: &mut Option<Dtype>, d: Dtype| {
+        slot.map_or(Ok(()), |have| check_promotion(have, d))?;
+        join(slot, d);
+        Ok::<_, Error>(())
+    };
     for value in values {
         match value {
-            Value::Tensor(t) if t.dim() == 0 => join(&mut zero, t.dtype()),
-            Value::Tensor(t) => join(&mut dim, t.dtype()),
+            Value::Tensor(t) if t.dim() == 0 => join_tensors(&mut zero, t.dtype())?,
+            Value::Tensor(t) => join_tensors(&mut dim, t.dtype())?,
             Value::Bool(_) => join(&mut number, Dtype::Bool),
             Value::Int(_) => join(&mut number, Dtype::Int64),
             Value::Float(_) | Value::SymFloat(_) => join(&mut number, default_dtype()),
@@ -107,6 +112,18 @@ pub fn result_type(values: &[&Value]) -> Result<Dtype> {
         (h, None) => h,
     };
     combine(dim, combine(zero, number)).ok_or_else(|| Error::runtime("no values to promote"))
+}
+
+/// Refuses to promote a float of 8 bits with anything else.
+///
+/// # Errors
+/// PyTorch's.
+pub fn check_promotion(a: Dtype, b: Dtype) -> Result<()> {
+    if a == b || !(a.is_float8() || b.is_float8()) {
+        return Ok(());
+    }
+    let said = "Promotion for Float8 Types is not supported, attempted to promote";
+    Err(Error::runtime(format!("{said} {} and {}", a.scalar_type(), b.scalar_type())))
 }
 
 /// Whether all are channels last. A dimension of one element then has the format's stride, whatever it had before.

@@ -30,6 +30,8 @@ dtypes! {
     Int16 "int16" "i16" "Short" 2 Integral;
     Int32 "int32" "i32" "Int" 4 Integral;
     Int64 "int64" "i64" "Long" 8 Integral;
+    Float8E4m3fn "float8_e4m3fn" "f8e4m3fn" "Float8_e4m3fn" 1 Floating;
+    Float8E5m2 "float8_e5m2" "f8e5m2" "Float8_e5m2" 1 Floating;
     Float16 "float16" "f16" "Half" 2 Floating;
     BFloat16 "bfloat16" "bf16" "BFloat16" 2 Floating;
     Float32 "float32" "f32" "Float" 4 Floating;
@@ -61,6 +63,8 @@ impl Dtype {
             Dtype::Int16 => "int16_t",
             Dtype::Int32 => "int",
             Dtype::Int64 => "int64_t",
+            Dtype::Float8E4m3fn => "c10::Float8_e4m3fn",
+            Dtype::Float8E5m2 => "c10::Float8_e5m2",
             Dtype::Float16 => "at::Half",
             Dtype::BFloat16 => "at::BFloat16",
             Dtype::Float32 => "float",
@@ -69,9 +73,13 @@ impl Dtype {
             Dtype::Complex128 => "c10::complex<double>",
         }
     }
-    /// float16, bfloat16, float32 or float64.
+    /// float8, float16, bfloat16, float32 or float64.
     pub fn is_floating(self) -> bool {
         self.category() == Category::Floating
+    }
+    /// A float of 8 bits, which hardly any operator computes.
+    pub fn is_float8(self) -> bool {
+        matches!(self, Dtype::Float8E4m3fn | Dtype::Float8E5m2)
     }
     /// complex64 or complex128.
     pub fn is_complex(self) -> bool {

@@ -4,6 +4,7 @@
 //! fake tensor: everything but its values is known. Sizes are `SymInt`s.
 
 mod dtype;
+pub mod float8;
 mod number;
 pub mod print;
 pub mod pyfloat;

@@ -1,5 +1,6 @@
 //! Numbers as Python has them, going into tensors and coming out of them.
 
+use super::float8::{F8E4M3FN, F8E5M2};
 use super::{Dtype, Tensor};
 use diagnostics::error::Result;
 
@@ -53,6 +54,8 @@ impl Number {
             Dtype::Int16 => (i16::MIN.into(), i16::MAX.into()),
             Dtype::Int32 => (i32::MIN.into(), i32::MAX.into()),
             Dtype::Int64 => (i64::MIN as f64, i64::MAX as f64),
+            Dtype::Float8E4m3fn => (-448.0, 448.0),
+            Dtype::Float8E5m2 => (-57344.0, 57344.0),
             Dtype::Float16 => (-f64::from(half::f16::MAX), f64::from(half::f16::MAX)),
             Dtype::BFloat16 => (-f64::from(half::bf16::MAX), f64::from(half::bf16::MAX)),
             Dtype::Float32 | Dtype::Complex64 => (f32::MIN.into(), f32::MAX.into()),
@@ -79,6 +82,8 @@ impl Number {
             Dtype::Int16 => (self.to_i64() as i16).to_ne_bytes().to_vec(),
             Dtype::Int32 => (self.to_i64() as i32).to_ne_bytes().to_vec(),
             Dtype::Int64 => self.to_i64().to_ne_bytes().to_vec(),
+            Dtype::Float8E4m3fn => vec![F8E4M3FN::from_f64(self.to_f64()).0],
+            Dtype::Float8E5m2 => vec![F8E5M2::from_f64(self.to_f64()).0],
             Dtype::Float16 => half::f16::from_f64(self.to_f64()).to_ne_bytes().to_vec(),
             Dtype::BFloat16 => half::bf16::from_f64(self.to_f64()).to_ne_bytes().to_vec(),
             Dtype::Float32 => (self.to_f64() as f32).to_ne_bytes().to_vec(),

@@ -149,7 +149,7 @@ pub trait Element: bytemuck::Pod {
 macro_rules! elements {
     ($($rust:ty => $dtype:ident),*) => { $(impl Element for $rust { const DTYPE: Dtype = Dtype::$dtype; })* };
 }
-elements!(u8 => UInt8, i8 => Int8, i16 => Int16, i32 => Int32, i64 => Int64, half::f16 => Float16, half::bf16 => BFloat16, f32 => Float32, f64 => Float64);
+elements!(u8 => UInt8, i8 => Int8, i16 => Int16, i32 => Int32, i64 => Int64, super::float8::F8E4M3FN => Float8E4m3fn, super::float8::F8E5M2 => Float8E5m2, half::f16 => Float16, half::bf16 => BFloat16, f32 => Float32, f64 => Float64);
 
 impl Storage {
     fn new(nbytes: SymInt, device: Device, buffer: Option<Buffer>, is_hollow: bool) -> Self {

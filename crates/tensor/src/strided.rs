@@ -116,6 +116,8 @@ pub fn number_at(bytes: &[u8], index: usize, dtype: Dtype) -> Number {
         Dtype::Int16 => Number::Int(read!(i16).into()),
         Dtype::Int32 => Number::Int(read!(i32).into()),
         Dtype::Int64 => Number::Int(read!(i64)),
+        Dtype::Float8E4m3fn => Number::Float(read!(crate::float8::F8E4M3FN).to_f64()),
+        Dtype::Float8E5m2 => Number::Float(read!(crate::float8::F8E5M2).to_f64()),
         Dtype::Float16 => Number::Float(read!(half::f16).to_f64()),
         Dtype::BFloat16 => Number::Float(read!(half::bf16).to_f64()),
         Dtype::Float32 => Number::Float(read!(f32).into()),

@@ -4,11 +4,15 @@ import torch
 
 # Per dtype: bits, bits of the significand after the point, largest exponent, resolution. Source: IEEE 754; bfloat16 is float32 cut off.
 _FLOATS = {
+    "float8_e4m3fn": (8, 3, 7, 1.0),
+    "float8_e5m2": (8, 2, 15, 1.0),
     "float16": (16, 10, 15, 1e-3),
     "bfloat16": (16, 7, 127, 1e-2),
     "float32": (32, 23, 127, 1e-6),
     "float64": (64, 52, 1023, 1e-15),
 }
+# Where the largest exponent has numbers but for one, which is NaN.
+_LARGEST = {"float8_e4m3fn": 448.0}
 _COMPLEX = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
 _INTEGERS = {
     "uint8": (8, False),
@@ -37,7 +41,7 @@ class finfo:
         self.bits, digits, exponent, self.resolution = _FLOATS[name]
         self.dtype = name
         self.eps = 2.0**-digits
-        self.max = (2.0 - self.eps) * 2.0**exponent
+        self.max = _LARGEST.get(name, (2.0 - self.eps) * 2.0**exponent)
         self.min = -self.max
         self.tiny = self.smallest_normal = 2.0 ** (1 - exponent)
 

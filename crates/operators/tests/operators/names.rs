@@ -17,7 +17,6 @@ const BESIDES: &[&str] = &[
     "aten._scaled_dot_product_cudnn_attention",
     "aten._scaled_dot_product_efficient_attention",
     "aten._scaled_dot_product_flash_attention",
-    "aten._scaled_mm",
     "aten.sym_constrain_range.default",
     "aten.sym_constrain_range_for_size.default",
     // Beginnings of names.

@@ -151,6 +151,8 @@ pub fn elements(t: &Tensor) -> Result<Vec<Value>> {
         Dtype::Int16 => read!(i16, |v| Value::from(i64::from(*v))),
         Dtype::Int32 => read!(i32, |v| Value::from(i64::from(*v))),
         Dtype::Int64 => read!(i64, |v| Value::from(*v)),
+        Dtype::Float8E4m3fn => read!(tensor::float8::F8E4M3FN, |v| Value::Float(v.to_f64())),
+        Dtype::Float8E5m2 => read!(tensor::float8::F8E5M2, |v| Value::Float(v.to_f64())),
         Dtype::Float16 => read!(half::f16, |v| Value::Float(f64::from(*v))),
         Dtype::BFloat16 => read!(half::bf16, |v| Value::Float(f64::from(*v))),
         Dtype::Float32 => read!(f32, |v| Value::Float(f64::from(*v))),
