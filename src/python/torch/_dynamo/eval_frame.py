@@ -13,6 +13,7 @@ from torch._arguments import unobeyed
 
 # The class of Python's modules: what a script imports is no place where it keeps tensors.
 _MODULE = type(sys)
+_FUNCTION = type(lambda: None)
 # What a module keeps its tensors and modules in: those have names of their own.
 _MODULE_STATE = {"_parameters", "_buffers", "_modules"}
 
@@ -447,6 +448,13 @@ class _Names:
         elif depth < 4 and isinstance(value, dict):
             for key, item in value.items():
                 self._value(item, f"{name}_{key}", f"{source}[{key!r}]", depth + 1)
+        elif depth < 4 and isinstance(value, _FUNCTION):
+            for i, cell in enumerate(value.__closure__ or ()):
+                try:
+                    place = f"{name}_closure_{i}_cell_contents", f"{source}.__closure__[{i}].cell_contents"
+                    self._value(cell.cell_contents, *place, depth + 1)
+                except ValueError:
+                    continue
         elif _is_optimizer(value):
             # It is not looked into, unless a tensor is nowhere else.
             self.optimizers.append((weakref.ref(value), name, source, depth))
