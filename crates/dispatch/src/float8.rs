@@ -73,7 +73,7 @@ fn narrow(values: &Tensor, into: &Tensor) -> Result<()> {
         _ => |v| F8E5M2::from_f32(v).0,
     };
     let bytes = strided::dense_bytes(values)?;
-    let bits: Vec<u8> = bytemuck::pod_collect_to_vec::<u8, f32>(&bytes).into_iter().map(from_f32).collect();
+    let bits: Vec<u8> = bytes.as_chunks::<4>().0.iter().map(|b| from_f32(f32::from_ne_bytes(*b))).collect();
     strided::write_dense(into, &bits)
 }
 

@@ -28,6 +28,6 @@ impl SymCondition {
 
 impl fmt::Display for SymCondition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.relation.condition(&self.left, &self.right))
+        f.write_str(&self.left.condition(self.relation, &self.right))
     }
 }

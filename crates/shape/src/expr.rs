@@ -136,6 +136,11 @@ impl Expr {
         }
     }
 
+    /// Whether the expression is a quotient and nothing else.
+    pub fn is_quotient(&self) -> bool {
+        matches!((self.0.len(), self.0.iter().next()), (1, Some((m, 1))) if matches!(m.as_slice(), [(Atom::FloorDiv(..), 1)]))
+    }
+
     /// The symbol and the number, where the expression is a symbol's remainder (`Mod(s77, 2)`).
     pub fn as_remainder(&self) -> Option<(&Symbol, i64)> {
         match (self.0.len(), self.0.iter().next()) {

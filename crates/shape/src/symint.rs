@@ -181,6 +181,11 @@ impl SymInt {
         }
     }
 
+    /// A side of a comparison as it prints: a quotient by itself stands in brackets of its own.
+    fn side(&self) -> String {
+        if self.expr().is_quotient() { format!("({self})") } else { self.to_string() }
+    }
+
     /// A condition as PyTorch prints it: one that sympy sees to hold of sizes is `True`.
     pub fn condition(&self, relation: Relation, other: &SymInt) -> String {
         let is_above = |a: &SymInt, b: &SymInt, strictly: bool| match a.env2(b) {
@@ -193,7 +198,7 @@ impl SymInt {
             Relation::Gt | Relation::Ge => is_above(self, other, relation == Relation::Gt),
             Relation::Lt | Relation::Le => is_above(other, self, relation == Relation::Lt),
         };
-        if is_seen { "True".to_owned() } else { relation.condition(self, other) }
+        if is_seen { "True".to_owned() } else { relation.condition(&self.side(), &other.side()) }
     }
 
     /// `self == other`, guarding.

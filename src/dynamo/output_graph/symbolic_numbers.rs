@@ -10,7 +10,7 @@ use crate::dispatch::{Key, Value};
 use crate::dynamo::dynamic_shapes::InputSource;
 use crate::dynamo::graph_breaks::unsupported::Unsupported;
 use crate::error::Result;
-use crate::graph::{self, Arg, FakeValue, FloatNodes, Meta, NodeId, Shown, SizeNodes, Target, compute_float, compute_size};
+use crate::graph::{self, Arg, FakeValue, FloatNodes, Meta, NodeId, Opcode, Shown, SizeNodes, Target, compute_float, compute_size};
 use crate::shape::{Expr, FloatExpr, ShapeEnv, SymCondition, SymFloat, SymInt, Symbol};
 use crate::tensor::{Dtype, Tensor};
 use std::rc::Rc;
@@ -267,6 +267,22 @@ impl Recorder {
             SymInt::Sym(_, env) if self.reads_off(&size.expr()) => compute_size(&OuterSizes(self, env), &size.expr()),
             _ => Ok(Arg::Int(size.guard_int()?)),
         }
+    }
+
+    /// Runs the function that becomes a body: sizes that were computed outside of it are computed in it anew, of the symbols that it is
+    /// given, and what it computes is no size of what follows.
+    pub fn with_sizes_of_body<R>(&self, run: impl FnOnce() -> R) -> R {
+        let is_input = |id: &NodeId| self.output().graph.borrow().node(*id).opcode == Opcode::Placeholder;
+        let outer = self.output().sizes.borrow().clone();
+        self.output().sizes.borrow_mut().retain(|_, id| is_input(id));
+        let result = run();
+        let output = self.output();
+        let mut sizes = output.sizes.borrow_mut();
+        sizes.retain(|_, id| is_input(id));
+        for (expr, id) in outer {
+            sizes.entry(expr).or_insert(id);
+        }
+        result
     }
 
     /// Whether the symbols of a size are sizes of inputs: those of a trace that goes through this graph later.

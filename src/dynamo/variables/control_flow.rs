@@ -41,7 +41,7 @@ pub(super) fn trace(
     let start = recorder.position();
     let own: Vec<Tensor> = args.iter().filter_map(|o| to_tensor(o)).collect();
     let before: Vec<(Tensor, u64)> = recorder.known_tensors().into_iter().chain(own).map(|t| (t.clone(), t.version())).collect();
-    let returned = in_body(|| function.call(FuncArgs::from(args), vm))?;
+    let returned = recorder.with_sizes_of_body(|| in_body(|| function.call(FuncArgs::from(args), vm)))?;
     if !recorder.is_since(mark) {
         flat("uncaptured", (format!("a graph ends in a function of {name}"),), vm)?;
     }
