@@ -26,14 +26,20 @@ const seconds = (milliseconds) => `${(milliseconds / 1000).toFixed(2)} s`;
 const milliseconds = (value) => `${value.toFixed(value < 10 ? 1 : 0)} ms`;
 const count = (value) => value.toLocaleString("en");
 
-/** Opens the page and says when its parts were there, in milliseconds, and what was transferred until the first graphs. */
-async function visit(context) {
+/** A page whose network is slowed down, and what it has transferred. */
+async function slowed(context) {
   const page = await context.newPage();
   const session = await context.newCDPSession(page);
   await session.send("Network.enable");
   await session.send("Network.emulateNetworkConditions", NETWORK);
-  let bytes = 0;
-  session.on("Network.loadingFinished", ({ encodedDataLength }) => (bytes += encodedDataLength));
+  const network = { bytes: 0 };
+  session.on("Network.loadingFinished", ({ encodedDataLength }) => (network.bytes += encodedDataLength));
+  return { page, network };
+}
+
+/** Opens the page and says when its parts were there, in milliseconds, and what was transferred until the first graphs. */
+async function visit(context) {
+  const { page, network } = await slowed(context);
   let errors = 0;
   page.on("console", (message) => message.type() === "error" && (errors += 1));
   page.on("pageerror", () => (errors += 1));
@@ -52,7 +58,7 @@ async function visit(context) {
   await page.goto(address);
   await page.waitForFunction(() => globalThis.seen?.graphs, undefined, { timeout: 120_000 });
   await page.waitForFunction(() => globalThis.seen?.live, undefined, { timeout: 120_000 });
-  return { page, ...(await page.evaluate(() => globalThis.seen)), bytes, errors: () => errors };
+  return { page, ...(await page.evaluate(() => globalThis.seen)), bytes: network.bytes, errors: () => errors };
 }
 
 /** Milliseconds until a frame's script can be read and chosen in, from when it is scrolled to; and what it had transferred before. */
@@ -62,15 +68,10 @@ async function frame() {
     const look = () => document.querySelector("[data-pane=script] .cm-content") && (globalThis.readable ??= Date.now());
     new MutationObserver(look).observe(document, { childList: true, subtree: true });
   });
-  const page = await context.newPage();
-  const session = await context.newCDPSession(page);
-  await session.send("Network.enable");
-  await session.send("Network.emulateNetworkConditions", NETWORK);
-  let bytes = 0;
-  session.on("Network.loadingFinished", ({ encodedDataLength }) => (bytes += encodedDataLength));
+  const { page, network } = await slowed(context);
   await page.setContent(`<div style="height: 1500px"></div><iframe src="${address}embed.html" width="800" height="480"></iframe>`);
   await page.waitForLoadState("networkidle");
-  const before = bytes;
+  const before = network.bytes;
   const began = await page.evaluate(() => (document.querySelector("iframe").scrollIntoView(), Date.now()));
   const inside = page.frames()[1];
   await inside.waitForFunction(() => globalThis.readable, undefined, { timeout: 60_000 });

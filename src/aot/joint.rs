@@ -94,15 +94,16 @@ fn copy_mutations(values: &[Mutation]) -> Result<()> {
 }
 
 /// An output that is an input whose write stays in the graph is that input, not a second copy of its value.
-fn return_written_inputs(metadata: &ViewAndMutationMeta, inputs: &Inputs, returned: &mut [Vec<Value>]) {
+fn return_written_inputs(metadata: &ViewAndMutationMeta, inputs: &Inputs, returned: &mut [Vec<Value>]) -> Result<()> {
     let first = metadata.runtime_mutated().len();
     for (info, value) in metadata.output_info.iter().zip(&mut returned[first..]) {
         if let (OutputType::IsInput, Some(i)) = (info.output_type, info.base_idx)
             && metadata.input_info[i].mutation_type == MutationType::MutatedInGraph
         {
-            *value = subclass::values_of(&inputs.inner[i], &inputs.outer[i], &metadata.subclass_inp_meta[i]);
+            *value = subclass::values_of(&inputs.inner[i], &inputs.outer[i], &metadata.subclass_inp_meta[i])?;
         }
     }
+    Ok(())
 }
 
 /// The values of an output, writes through aliases included: of the tensors that it is made of.
@@ -136,7 +137,7 @@ pub(super) fn trace_inference(f: &Function, specs: &[InputSpec], metadata: &View
         copy_mutations(&mutated_in_graph(metadata, &inputs)?)?;
         tracer.enter_outputs();
         let mut returned = unwrap_all(&forward_returns(metadata, &inputs.outer, &outputs), metadata)?;
-        return_written_inputs(metadata, &inputs, &mut returned);
+        return_written_inputs(metadata, &inputs, &mut returned)?;
         returned.concat()
     };
     tracer.finish(&outputs)
@@ -232,7 +233,7 @@ fn trace_from(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta,
         // Outputs are unwrapped last: views whose base was written to since are regenerated here.
         tracer.enter_outputs();
         let mut all = unwrap_all(&returned, metadata)?;
-        return_written_inputs(metadata, &inputs, &mut all);
+        return_written_inputs(metadata, &inputs, &mut all)?;
         let mut grads = vec![vec![Value::None]; specs.len()];
         for ((i, _), grad) in wanted.iter().zip(found) {
             if let Some(grad) = &grad {

@@ -27,13 +27,15 @@ enum Inner {
     Subclass(Rc<SubclassCreationMeta>),
 }
 
-/// The symbolic ones of the sizes and strides of a tensor like `of`, as `t` has them.
-fn symbolic(of: &Geometry, t: &Geometry) -> impl Iterator<Item = Value> + use<> {
-    let chosen = |of: &[SymInt], has: &[SymInt]| -> Vec<Value> {
-        let pairs = of.iter().zip(has).filter(|(of, _)| of.as_int().is_none());
-        pairs.map(|(_, has)| Value::Int(has.clone())).collect()
-    };
-    chosen(&of.sizes, &t.sizes).into_iter().chain(chosen(&of.strides, &t.strides))
+/// The symbolic ones among sizes and strides of these.
+fn symbolic(of: &Geometry) -> impl Iterator<Item = &SymInt> {
+    of.sizes.iter().chain(&of.strides).filter(|size| size.as_int().is_none())
+}
+
+/// What a tensor has where another one like it has symbolic sizes and strides.
+fn in_place_of_symbols(of: &Geometry, t: &Geometry) -> Vec<Value> {
+    let pairs = of.sizes.iter().zip(&t.sizes).chain(of.strides.iter().zip(&t.strides));
+    pairs.filter(|(of, _)| of.as_int().is_none()).map(|(_, has)| Value::Int(has.clone())).collect()
 }
 
 /// Sizes and strides of a tensor that holds elements of one of these: symbolic where a size or stride of that was as large.
@@ -99,32 +101,28 @@ impl SubclassCreationMeta {
         Rc::new(SubclassCreationMeta { recipe: self.recipe.clone(), attrs, spec, with_sizes: self.with_sizes })
     }
 
-    /// What a graph takes for a tensor, or gives for it: `plain` are those that it is made of, and `of` itself.
-    fn values(&self, of: &Geometry, plain: &mut dyn Iterator<Item = Tensor>) -> Vec<Value> {
+    /// What a graph takes for a tensor, or gives for it: `plain` are those that it is made of.
+    fn values(&self, t: &Tensor, plain: &mut dyn Iterator<Item = Tensor>) -> Result<Vec<Value>> {
+        let inner = parts(t)?.map_or_else(Vec::new, |parts| parts.inner);
+        let sizes = |of: &Geometry, t: &Tensor| if self.with_sizes { in_place_of_symbols(of, &t.geometry()) } else { Vec::new() };
         let mut all = Vec::new();
-        for (_, inner) in &self.attrs {
-            match inner {
+        for ((_, of), (_, inner)) in self.attrs.iter().zip(&inner) {
+            match of {
                 Inner::Plain(spec) => {
-                    let Some(t) = plain.next() else { continue };
-                    let sizes = self.with_sizes.then(|| symbolic(&spec.geometry, &t.geometry()));
+                    let t = plain.next().ok_or_else(|| Error::runtime("a tensor subclass lacks an inner tensor"))?;
                     all.push(Value::from(&t));
-                    all.extend(sizes.into_iter().flatten());
+                    all.extend(sizes(&spec.geometry, &t));
                 }
-                Inner::Subclass(meta) => all.extend(meta.values(&meta.spec.geometry, plain)),
+                Inner::Subclass(meta) => all.extend(meta.values(inner, plain)?),
             }
         }
-        if self.with_sizes {
-            all.extend(symbolic(&self.spec.geometry, of));
-        }
-        all
+        all.extend(sizes(&self.spec.geometry, t));
+        Ok(all)
     }
 
     /// What the graph takes or gives for it, in order: a tensor that looks like this, or a size.
     fn parts(&self) -> Vec<Part> {
-        let sizes = |g: &Geometry| {
-            let each = self.with_sizes.then(|| symbolic(g, g).filter_map(|v| v.sym_int().ok()).map(Part::Size));
-            each.into_iter().flatten().collect::<Vec<_>>()
-        };
+        let sizes = |g: &Geometry| symbolic(g).filter(|_| self.with_sizes).cloned().map(Part::Size).collect::<Vec<_>>();
         let mut all = Vec::new();
         for (_, inner) in &self.attrs {
             match inner {
@@ -144,18 +142,14 @@ impl SubclassCreationMeta {
         self.recipe.class_name()
     }
 
-    /// What the plain tensors look like, in order.
-    fn plain_specs(&self) -> Vec<TensorSpec> {
-        let each = |(_, inner): &(Rc<str>, Inner)| match inner {
-            Inner::Plain(spec) => vec![spec.clone()],
-            Inner::Subclass(meta) => meta.plain_specs(),
-        };
-        self.attrs.iter().flat_map(each).collect()
-    }
-
     /// How many values of a graph stand for it.
     pub fn arg_count(&self) -> usize {
-        self.parts().len()
+        let sizes = |g: &Geometry| if self.with_sizes { symbolic(g).count() } else { 0 };
+        let each = |(_, inner): &(Rc<str>, Inner)| match inner {
+            Inner::Plain(spec) => 1 + sizes(&spec.geometry),
+            Inner::Subclass(meta) => meta.arg_count(),
+        };
+        self.attrs.iter().map(each).sum::<usize>() + sizes(&self.spec.geometry)
     }
 
     /// Whether another tensor is put together likewise, of plain tensors that look alike as `alike` has it.
@@ -172,26 +166,41 @@ impl SubclassCreationMeta {
             })
     }
 
-    /// Puts a tensor together of plain ones, as many as it takes.
-    pub fn wrap(&self, plain: &mut dyn Iterator<Item = Tensor>) -> Result<Tensor> {
+    /// Puts a tensor together of what is given, as much as it takes: plain tensors, and behind them sizes if those are among it.
+    fn wrap(&self, given: &mut dyn Iterator<Item = Value>, with_sizes: bool) -> Result<Tensor> {
         let mut inner = Vec::with_capacity(self.attrs.len());
         for (name, of) in &self.attrs {
             let t = match of {
-                Inner::Plain(_) => plain.next().ok_or_else(|| Error::runtime("a tensor subclass lacks an inner tensor"))?,
-                Inner::Subclass(meta) => meta.wrap(plain)?,
+                Inner::Plain(spec) => {
+                    let t = given.next().ok_or_else(|| Error::runtime("a tensor subclass lacks an inner tensor"))?.into_tensor()?;
+                    // The tensor has them itself.
+                    symbolic(&spec.geometry).filter(|_| with_sizes).for_each(|_| drop(given.next()));
+                    t
+                }
+                Inner::Subclass(meta) => meta.wrap(given, with_sizes)?,
             };
             inner.push((name.clone(), t));
         }
-        let (sizes, strides) = self.looks(&inner)?;
+        let (sizes, strides) = if with_sizes { self.given_looks(given)? } else { self.looks(&inner)? };
         self.recipe.make(&inner, &sizes, &strides)
     }
 
-    /// The same while something is traced.
+    /// The same of plain tensors, while something is traced.
     fn wrap_fake(&self, plain: &mut dyn Iterator<Item = Tensor>) -> Result<Tensor> {
         let before = set_modes(Modes { fake: true, ..modes() });
-        let made = self.wrap(plain);
+        let made = self.wrap(&mut plain.map(Value::Tensor), false);
         set_modes(Modes { fake: before.fake, ..modes() });
         made
+    }
+
+    /// Sizes and strides of the tensor, of which the symbolic ones are given.
+    fn given_looks(&self, given: &mut dyn Iterator<Item = Value>) -> Result<(Vec<SymInt>, Vec<SymInt>)> {
+        let mut known = |size: &SymInt| match size.as_int() {
+            Some(_) => Ok(size.clone()),
+            None => given.next().ok_or_else(|| Error::runtime("a tensor subclass lacks a size"))?.sym_int(),
+        };
+        let mut all = |sizes: &[SymInt]| sizes.iter().map(&mut known).collect::<Result<Vec<_>>>();
+        Ok((all(&self.spec.geometry.sizes)?, all(&self.spec.geometry.strides)?))
     }
 
     /// Sizes and strides of the tensor. Symbolic ones are numbers in a run: those of the inner tensor that had the same ones.
@@ -215,27 +224,6 @@ impl SubclassCreationMeta {
                 self.class_name()
             ))
         })
-    }
-
-    /// Puts a tensor together of what a graph gave for it: what its sizes are is known from the tensors, but for its own.
-    fn wrap_given(&self, given: Vec<Value>) -> Result<Tensor> {
-        let sizes = self.parts().iter().map(|part| matches!(part, Part::Size(_))).collect::<Vec<_>>();
-        let plain = given.iter().zip(&sizes).filter(|(_, is_size)| !**is_size).map(|(v, _)| v.clone().into_tensor());
-        let plain: Vec<Tensor> = plain.collect::<Result<_>>()?;
-        let own = if self.with_sizes { symbolic(&self.spec.geometry, &self.spec.geometry).count() } else { 0 };
-        if own == 0 {
-            return self.wrap(&mut plain.into_iter());
-        }
-        let mut own = given[given.len() - own..].iter().map(Value::sym_int);
-        let mut known = |sizes: &[SymInt]| -> Result<Vec<SymInt>> {
-            let mut one = |size: &SymInt| if size.as_int().is_some() { Some(Ok(size.clone())) } else { own.next() };
-            sizes.iter().map(|size| one(size).unwrap_or_else(|| Err(Error::runtime("a tensor subclass lacks a size")))).collect()
-        };
-        let g = &self.spec.geometry;
-        let geometry = Geometry { sizes: known(&g.sizes)?, strides: known(&g.strides)?, offset: g.offset.clone() };
-        let spec = TensorSpec { geometry, ..self.spec.clone() };
-        let made = SubclassCreationMeta { recipe: self.recipe.clone(), attrs: self.attrs.clone(), spec, with_sizes: false };
-        made.wrap(&mut plain.into_iter())
     }
 
     fn plain_spec(&self, of: &Inner) -> TensorSpec {
@@ -269,16 +257,16 @@ pub fn plain(t: &Tensor) -> Result<Vec<Tensor>> {
 /// A value as a graph has it: one of a class taken apart.
 pub fn graph_values(value: &Value, meta: &MaybeSubclass) -> Result<Vec<Value>> {
     Ok(match (value, meta) {
-        (Value::Tensor(t), Some(meta)) => meta.values(&t.geometry(), &mut plain(t)?.into_iter()),
+        (Value::Tensor(t), Some(meta)) => meta.values(t, &mut plain(t)?.into_iter())?,
         (other, _) => vec![other.clone()],
     })
 }
 
-/// What a graph has for a tensor that is made of these.
-pub fn values_of(inner: &[Tensor], outer: &Tensor, meta: &MaybeSubclass) -> Vec<Value> {
+/// What a graph has for a tensor, with these in place of those that it is made of.
+pub fn values_of(inner: &[Tensor], outer: &Tensor, meta: &MaybeSubclass) -> Result<Vec<Value>> {
     match meta {
-        Some(meta) => meta.values(&outer.geometry(), &mut inner.iter().cloned()),
-        None => inner.iter().map(Value::from).collect(),
+        Some(meta) => meta.values(outer, &mut inner.iter().cloned()),
+        None => Ok(inner.iter().map(Value::from).collect()),
     }
 }
 
@@ -292,10 +280,7 @@ pub fn wrap_values(values: Vec<Value>, metas: &[MaybeSubclass]) -> Result<Vec<Va
     for meta in metas {
         all.push(match meta {
             None => given.next().unwrap_or_default(),
-            Some(meta) => {
-                let given: Vec<Value> = given.by_ref().take(meta.arg_count()).collect();
-                Value::Tensor(meta.wrap_given(given)?)
-            }
+            Some(meta) => Value::Tensor(meta.wrap(&mut given, meta.with_sizes)?),
         });
     }
     Ok(all)
@@ -318,21 +303,25 @@ pub fn made_alike(a: &MaybeSubclass, b: &MaybeSubclass, sizes: &dyn Fn(&[SymInt]
     })
 }
 
+/// What a graph takes for an input, in order.
+pub fn parts_of(meta: &MaybeSubclass, spec: &TensorSpec) -> Vec<Part> {
+    meta.as_ref().map_or_else(|| vec![Part::Tensor(spec.clone())], |meta| meta.parts())
+}
+
 /// What the plain tensors look like that a tensor is made of, in order; a plain one itself.
 pub fn plain_specs(meta: &MaybeSubclass, spec: &TensorSpec) -> Vec<TensorSpec> {
-    meta.as_ref().map_or_else(|| vec![spec.clone()], |meta| meta.plain_specs())
+    parts_of(meta, spec).into_iter().filter_map(|part| if let Part::Tensor(spec) = part { Some(spec) } else { None }).collect()
+}
+
+/// A fake tensor that looks like this and is put together so.
+pub fn fake_of(meta: &MaybeSubclass, spec: &TensorSpec) -> Result<Tensor> {
+    let plain = plain_specs(meta, spec).iter().map(Tensor::fake).collect::<Result<_>>()?;
+    wrap_fake(plain, meta)
 }
 
 /// A fake tensor that looks like another one, and is put together like it.
 pub fn fake_like(t: &Tensor) -> Result<Tensor> {
-    let meta = SubclassCreationMeta::of(t)?;
-    let plain = plain_specs(&meta, &t.spec()).iter().map(Tensor::fake).collect::<Result<_>>()?;
-    wrap_fake(plain, &meta)
-}
-
-/// What a graph takes for an input, in order.
-pub fn parts_of(meta: &MaybeSubclass, spec: &TensorSpec) -> Vec<Part> {
-    meta.as_ref().map_or_else(|| vec![Part::Tensor(spec.clone())], |meta| meta.parts())
+    fake_of(&SubclassCreationMeta::of(t)?, &t.spec())
 }
 
 /// The tensor of plain ones, while something is traced.

@@ -8,7 +8,7 @@ use diagnostics::error::{Error, Result};
 use std::collections::HashMap;
 use std::sync::OnceLock;
 use tensor::float8::{F8E4M3FN, F8E5M2};
-use tensor::{Dtype, Tensor, TensorSpec, strided};
+use tensor::{Dtype, Tensor, TensorSpec, check_promotion, strided};
 
 /// Per operator, the kernel that refuses.
 fn table() -> &'static HashMap<&'static str, Option<&'static str>> {
@@ -19,33 +19,38 @@ fn table() -> &'static HashMap<&'static str, Option<&'static str>> {
     })
 }
 
-/// Refuses a call with such tensors that PyTorch does not compute.
+/// Refuses a call with such tensors that PyTorch does not compute. One that would promote is left to its rule, which refuses that.
 ///
 /// # Errors
 /// PyTorch's.
-pub fn check(entry: &OpEntry, dtypes: &[Dtype]) -> Result<()> {
-    let Some(float8) = dtypes.iter().copied().find(|d| d.is_float8()) else { return Ok(()) };
-    let known = table().get(entry.name).copied();
-    let is_product = entry.name == "aten.mul.Tensor";
-    let combines = entry.is_elementwise() && !entry.name.starts_with("aten.where") && !entry.name.starts_with("aten.copy");
-    if combines && let Some(other) = dtypes.iter().copied().find(|d| *d != float8) {
-        let (a, b) = if dtypes[0] == float8 { (float8, other) } else { (other, float8) };
-        let said = "Promotion for Float8 Types is not supported, attempted to promote";
-        return Err(Error::runtime(format!("{said} {} and {}", a.scalar_type(), b.scalar_type())));
+pub(super) fn check(entry: &OpEntry, args: &[Value]) -> Result<()> {
+    if !is_in(args, &[]) {
+        return Ok(());
     }
-    let kernel = match known {
-        Some(None) if is_product && dtypes.len() < 2 => "mul_cpu_reduced_float",
+    let mut dtypes = Vec::new();
+    args.iter().for_each(|v| v.for_each_tensor(&mut |t| dtypes.push(t.dtype())));
+    let combines = entry.is_elementwise() && !entry.name.starts_with("aten.where") && !entry.name.starts_with("aten.copy");
+    if combines {
+        dtypes[1..].iter().try_for_each(|other| check_promotion(dtypes[0], *other))?;
+    }
+    let float8 = dtypes.iter().copied().find(|d| d.is_float8()).unwrap_or(dtypes[0]);
+    let kernel = match table().get(entry.name).copied() {
+        Some(None) if entry.name == "aten.mul.Tensor" && dtypes.len() < 2 => "mul_cpu_reduced_float",
         Some(None) => return Ok(()),
         Some(Some(kernel)) => kernel,
         // What is composed of others, and views, come to calls of others.
         None if matches!(entry.rule, Rule::Fresh(_) | Rule::Data) => entry.base_name(),
         None => return Ok(()),
     };
-    Err(Error::not_implemented(format!("\"{kernel}\" not implemented for '{}'", float8.scalar_type())))
+    Err(refused(kernel, float8))
+}
+
+fn refused(kernel: &str, dtype: Dtype) -> Error {
+    Error::not_implemented(format!("\"{kernel}\" not implemented for '{}'", dtype.scalar_type()))
 }
 
 /// Whether a call has such tensors, or makes one.
-pub(super) fn is_in(args: &[Value], made: &[Tensor]) -> bool {
+fn is_in(args: &[Value], made: &[Tensor]) -> bool {
     let mut found = made.iter().any(|t| t.dtype().is_float8());
     args.iter().for_each(|v| v.for_each_tensor(&mut |t| found |= t.dtype().is_float8()));
     found
@@ -59,11 +64,12 @@ fn wide(t: &Tensor) -> Result<Tensor> {
         _ => return Ok(t.clone()),
     };
     let values: Vec<f32> = strided::dense_bytes(t)?.into_iter().map(to_f32).collect();
-    Tensor::from_bytes(bytemuck::cast_slice(&values), &tensor_sizes(t)?, Dtype::Float32)
+    Tensor::from_bytes(bytemuck::cast_slice(&values), &shape::concrete(&t.sizes())?, Dtype::Float32)
 }
 
-fn tensor_sizes(t: &Tensor) -> Result<Vec<i64>> {
-    t.sizes().iter().map(shape::SymInt::guard_int).collect()
+/// The arguments of a call in float32.
+fn widened(call: &Call) -> Result<Vec<Value>> {
+    call.args.iter().map(|v| v.map_tensors(&mut |t| wide(t))).collect()
 }
 
 /// Writes float32 numbers into a tensor that has fewer bits.
@@ -87,21 +93,27 @@ fn room(t: &Tensor) -> Result<Tensor> {
     }
 }
 
-/// Has a kernel fill results of a call in float32.
-pub(super) fn fill(call: &Call, outs: &[Tensor], kernel: fn(&Call, &[Tensor]) -> Result<()>) -> Result<()> {
-    if let (true, Some(out)) = (call.entry.tags.has(Tags::RANDOM), outs.iter().find(|t| t.dtype().is_float8())) {
-        let kernel = if call.entry.name.contains("randn") { "normal_kernel_cpu" } else { "check_uniform_bounds" };
-        return Err(Error::not_implemented(format!("\"{kernel}\" not implemented for '{}'", out.dtype().scalar_type())));
+/// Has a kernel fill results of a call: in float32, if there are such tensors. Gives whether there are.
+pub(super) fn fill(call: &Call, outs: &[Tensor], kernel: fn(&Call, &[Tensor]) -> Result<()>) -> Result<bool> {
+    if !is_in(call.args, outs) {
+        return Ok(false);
     }
-    let args = call.args.iter().map(|v| v.map_tensors(&mut |t| wide(t))).collect::<Result<Vec<_>>>()?;
-    let made = outs.iter().map(room).collect::<Result<Vec<_>>>()?;
+    if let (true, Some(out)) = (call.entry.tags.has(Tags::RANDOM), outs.iter().find(|t| t.dtype().is_float8())) {
+        return Err(refused(if call.entry.name.contains("randn") { "normal_kernel_cpu" } else { "check_uniform_bounds" }, out.dtype()));
+    }
+    let (args, made) = (widened(call)?, outs.iter().map(room).collect::<Result<Vec<_>>>()?);
     kernel(&Call { entry: call.entry, args: &args }, &made)?;
-    outs.iter().zip(&made).filter(|(out, _)| out.dtype().is_float8()).try_for_each(|(out, values)| narrow(values, out))
+    let narrowed = outs.iter().zip(&made).filter(|(out, _)| out.dtype().is_float8());
+    narrowed.into_iter().try_for_each(|(out, values)| narrow(values, out))?;
+    Ok(true)
 }
 
-/// Has a kernel write into the first argument in float32.
+/// Has a kernel write into the first argument: in float32, if there are such tensors.
 pub(super) fn mutate(call: &Call, kernel: fn(&Call) -> Result<()>) -> Result<()> {
-    let args = call.args.iter().map(|v| v.map_tensors(&mut |t| wide(t))).collect::<Result<Vec<_>>>()?;
+    if !is_in(call.args, &[]) {
+        return kernel(call);
+    }
+    let args = widened(call)?;
     kernel(&Call { entry: call.entry, args: &args })?;
     match (call.args.first().and_then(Value::as_tensor), args.first().and_then(Value::as_tensor)) {
         (Some(target), Some(values)) if target.dtype().is_float8() => narrow(values, target),
@@ -109,14 +121,16 @@ pub(super) fn mutate(call: &Call, kernel: fn(&Call) -> Result<()>) -> Result<()>
     }
 }
 
-/// Has a kernel make the result in float32.
+/// Has a kernel make the result: in float32, if there are such tensors.
 pub(super) fn make(call: &Call, kernel: fn(&Call) -> Result<Value>) -> Result<Value> {
+    if !is_in(call.args, &[]) {
+        return kernel(call);
+    }
     let dtype = call.args.iter().find_map(Value::as_tensor).map(Tensor::dtype).filter(|d| d.is_float8());
-    let args = call.args.iter().map(|v| v.map_tensors(&mut |t| wide(t))).collect::<Result<Vec<_>>>()?;
-    let made = kernel(&Call { entry: call.entry, args: &args })?;
+    let made = kernel(&Call { entry: call.entry, args: &widened(call)? })?;
     made.map_tensors(&mut |t| match dtype {
         Some(dtype) if t.dtype() == Dtype::Float32 => {
-            let out = Tensor::zeros(&TensorSpec::contiguous(t.sizes(), dtype, t.spec().device))?;
+            let out = Tensor::zeros(&TensorSpec::contiguous(t.sizes(), dtype, t.device()))?;
             narrow(t, &out)?;
             Ok(out)
         }

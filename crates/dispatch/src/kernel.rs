@@ -310,7 +310,7 @@ fn run(entry: &'static OpEntry, args: &[Value], fake: bool) -> Result<Value> {
             let fake = if pretended { true } else { without_values(&call, &specs, fake)? };
             // The one kind of result that is neither filled nor a view: it shares memory, and autograd takes it for a new tensor.
             if let (false, Some(Kernel::Make(made))) = (fake, real_kernel(entry)) {
-                return if float8::is_in(args, &[]) { float8::make(&call, made) } else { made(&call) };
+                return float8::make(&call, made);
             }
             let make = |spec: &TensorSpec| {
                 if fake {
@@ -334,9 +334,7 @@ fn run(entry: &'static OpEntry, args: &[Value], fake: bool) -> Result<Value> {
             if !fake {
                 let outs: Vec<Tensor> = made.iter().flatten().cloned().collect();
                 let Some(Kernel::Fill(fill)) = kernel(entry, args, &outs)? else { return Err(missing(entry)) };
-                if float8::is_in(args, &outs) {
-                    float8::fill(&call, &outs, fill)?;
-                } else if !LARGE.get().map_or(Ok(false), |large| large(&call, &outs))? {
+                if !float8::fill(&call, &outs, fill)? && !LARGE.get().map_or(Ok(false), |large| large(&call, &outs))? {
                     fill(&call, &outs)?;
                 }
             }
@@ -365,11 +363,7 @@ fn run(entry: &'static OpEntry, args: &[Value], fake: bool) -> Result<Value> {
                     if let Rule::Fresh(rule) = functional.rule {
                         rule(&Call { entry: functional, args })?;
                     }
-                    if float8::is_in(args, &[]) {
-                        float8::mutate(&call, mutate)?
-                    } else {
-                        mutate(&call)?
-                    }
+                    float8::mutate(&call, mutate)?;
                     return Ok(Value::Tensor(target));
                 }
             }
@@ -379,8 +373,7 @@ fn run(entry: &'static OpEntry, args: &[Value], fake: bool) -> Result<Value> {
                 let copy = named::COPY_.get();
                 let args = [Value::Tensor(target.clone()), Value::Tensor(result), Value::Bool(false)];
                 let Some(Kernel::Mutate(copy_)) = kernel(copy, &args, &[])? else { return Err(missing(copy)) };
-                let call = Call { entry: copy, args: &args };
-                if float8::is_in(&args, &[]) { float8::mutate(&call, copy_)? } else { copy_(&call)? }
+                float8::mutate(&Call { entry: copy, args: &args }, copy_)?;
             }
             Ok(Value::Tensor(target))
         }
@@ -397,8 +390,7 @@ fn run(entry: &'static OpEntry, args: &[Value], fake: bool) -> Result<Value> {
         }
         Rule::Data if fake => Err(Error::new(ErrorKind::DataDependent, entry.name)),
         Rule::Data => match kernel(entry, args, &[])? {
-            Some(Kernel::Make(make)) if float8::is_in(args, &[]) => float8::make(&call, make),
-            Some(Kernel::Make(make)) => make(&call),
+            Some(Kernel::Make(make)) => float8::make(&call, make),
             _ => Err(missing(entry)),
         },
     }

@@ -20,12 +20,12 @@ fn is_kind(kinds: &str, dtype: Dtype) -> bool {
 
 /// Refuses a call whose values are to be computed, where PyTorch's kernel does.
 pub fn check(entry: &OpEntry, args: &[Value]) -> Result<()> {
-    let mut dtypes = Vec::new();
-    args.iter().for_each(|v| v.for_each_tensor(&mut |t| dtypes.push(t.dtype())));
-    super::float8::check(entry, &dtypes)?;
+    super::float8::check(entry, args)?;
     if entry.refuses.is_empty() {
         return Ok(());
     }
+    let mut dtypes = Vec::new();
+    args.iter().for_each(|v| v.for_each_tensor(&mut |t| dtypes.push(t.dtype())));
     let (Some(first), Some(last)) = (dtypes.first().copied(), dtypes.last().copied()) else { return Ok(()) };
     for Refusal { dtypes: kinds, words } in &entry.refuses {
         let refuses = match kinds.chars().next() {

@@ -4,7 +4,7 @@ use diagnostics::error::{Error, Result};
 use dispatch::Value;
 use shape::{Relation, SymInt};
 use std::cell::Cell;
-use tensor::{Category, Device, Dtype, MemoryFormat, Tensor, TensorSpec, promote};
+use tensor::{Category, Device, Dtype, MemoryFormat, Tensor, TensorSpec, check_promotion, promote};
 
 thread_local! {
     static DEFAULT_DTYPE: Cell<Dtype> = const { Cell::new(Dtype::Float32) };
@@ -112,18 +112,6 @@ pub fn result_type(values: &[&Value]) -> Result<Dtype> {
         (h, None) => h,
     };
     combine(dim, combine(zero, number)).ok_or_else(|| Error::runtime("no values to promote"))
-}
-
-/// Refuses to promote a float of 8 bits with anything else.
-///
-/// # Errors
-/// PyTorch's.
-pub fn check_promotion(a: Dtype, b: Dtype) -> Result<()> {
-    if a == b || !(a.is_float8() || b.is_float8()) {
-        return Ok(());
-    }
-    let said = "Promotion for Float8 Types is not supported, attempted to promote";
-    Err(Error::runtime(format!("{said} {} and {}", a.scalar_type(), b.scalar_type())))
 }
 
 /// Whether all are channels last. A dimension of one element then has the format's stride, whatever it had before.

@@ -1,5 +1,6 @@
 //! Dtypes, devices, layouts and memory formats, with PyTorch's names and promotion rules.
 
+use diagnostics::error::{Error, Result};
 use std::fmt;
 
 macro_rules! dtypes {
@@ -132,7 +133,19 @@ impl fmt::Display for Dtype {
     }
 }
 
-/// `torch.promote_types(a, b)`.
+/// Refuses to promote a float of 8 bits with anything else.
+///
+/// # Errors
+/// PyTorch's.
+pub fn check_promotion(a: Dtype, b: Dtype) -> Result<()> {
+    if a == b || !(a.is_float8() || b.is_float8()) {
+        return Ok(());
+    }
+    let said = "Promotion for Float8 Types is not supported, attempted to promote";
+    Err(Error::runtime(format!("{said} {} and {}", a.scalar_type(), b.scalar_type())))
+}
+
+/// `torch.promote_types(a, b)`, for what [`check_promotion`] does not refuse.
 pub fn promote(a: Dtype, b: Dtype) -> Dtype {
     use Dtype::*;
     if a == b {

@@ -16,7 +16,7 @@ mod subclass;
 #[allow(clippy::module_inception)]
 mod tensor;
 
-pub use dtype::{Category, Device, DeviceType, Dtype, Layout, MemoryFormat, promote};
+pub use dtype::{Category, Device, DeviceType, Dtype, Layout, MemoryFormat, check_promotion, promote};
 pub use number::{Number, from_values};
 pub use spec::{Geometry, TensorSpec, contiguous_strides};
 pub use storage::{

@@ -6,7 +6,7 @@ use crate::dynamo::exc::Failure;
 use crate::dynamo::settings::switch;
 use crate::error::Result;
 use crate::graph::{Arg, FakeValue, Graph, Meta, Node, NodeId, Opcode, Target};
-use crate::shape::{Expr, Relation, SymInt};
+use crate::shape::{Expr, Relation, SymCondition, SymInt};
 use crate::span::current_source;
 
 /// Whether a node is a check, or the condition of one.
@@ -149,20 +149,15 @@ impl Recorder {
     }
 
     fn record_check(&self, left: &SymInt, relation: Relation, right: &SymInt, said: Option<&str>) -> Result<()> {
-        let condition = left.condition(relation, right);
-        let meta = || self.meta(FakeValue::Condition(condition.as_str().into()));
-        let args = vec![self.size(left)?, self.size(right)?];
-        let name = relation.operator();
-        let id = self.output().graph.borrow_mut().call(name, Target::operator(name), args, Vec::new(), meta());
+        let condition = SymCondition { left: left.clone(), relation, right: right.clone() };
+        let id = self.condition(&condition)?;
         let shown = self.output().graph.borrow().node(id).name.to_string();
         let said = said.map_or_else(|| format!("Runtime assertion failed for expression {condition} on node '{shown}'"), str::to_owned);
         let target = Target::Op("aten._assert_scalar.default".into());
         let args = vec![Arg::Node(id), Arg::Str(said.as_str().into())];
-        let check =
-            self.output().graph.borrow_mut().call("_assert_scalar_default", target, args, Vec::new(), Meta { value: None, ..meta() });
-        for id in [id, check] {
-            self.output().stacks.borrow_mut().insert(id, (self.place(), self.output().inputs.borrow().len()));
-        }
+        let meta = Meta { value: None, ..self.meta(FakeValue::None) };
+        let check = self.output().graph.borrow_mut().call("_assert_scalar_default", target, args, Vec::new(), meta);
+        self.output().stacks.borrow_mut().insert(check, (self.place(), self.output().inputs.borrow().len()));
         Ok(())
     }
 

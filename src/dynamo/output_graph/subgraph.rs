@@ -170,7 +170,9 @@ impl Recorder {
 
     /// Fake tensors computed since a position that are live in Python.
     pub fn kept_since(&self, start: usize) -> Vec<Tensor> {
-        held_by_python(self.alive()).into_iter().filter(|t| self.computed_since(t, start).is_some()).collect()
+        let all = self.alive();
+        let held = held_by_python(&all);
+        all.into_iter().filter(|t| held.contains(&t.id()) && self.computed_since(t, start).is_some()).collect()
     }
 
     /// The tensors whose nodes these are.

@@ -263,8 +263,9 @@ impl Recorder {
     /// The node of a symbolic size; one of another graph is the number it was there.
     pub(in crate::dynamo) fn size(&self, size: &SymInt) -> Result<Arg> {
         match size {
-            SymInt::Sym(_, env) if env.same(&self.output().symbols.borrow().env) => compute_size(&Sizes(self, env), &size.expr()),
-            SymInt::Sym(_, env) if self.reads_off(&size.expr()) => compute_size(&OuterSizes(self, env), &size.expr()),
+            SymInt::Sym(_, env) if Sizes(self, env).are_own() || self.reads_off(&size.expr()) => {
+                compute_size(&Sizes(self, env), &size.expr())
+            }
             _ => Ok(Arg::Int(size.guard_int()?)),
         }
     }
@@ -309,16 +310,15 @@ impl Recorder {
         id
     }
 
-    /// The node of a condition on sizes, which a call chooses by.
-    pub(in crate::dynamo) fn condition(&self, condition: &SymCondition) -> Result<Arg> {
-        let output = self.output();
-        let text = condition.to_string();
+    /// The node of a condition on sizes, which a call chooses by or checks.
+    pub(in crate::dynamo) fn condition(&self, condition: &SymCondition) -> Result<NodeId> {
         let sides = condition.sides().into_iter().map(|side| self.size(side)).collect::<Result<Vec<_>>>()?;
         let name = condition.relation.operator();
-        let meta = self.meta(FakeValue::Condition(text.as_str().into()));
+        let meta = self.meta(FakeValue::Condition(condition.to_string().as_str().into()));
+        let output = self.output();
         let id = output.graph.borrow_mut().call(name, Target::operator(name), sides, Vec::new(), meta);
         output.stacks.borrow_mut().insert(id, (self.place(), output.inputs.borrow().len()));
-        Ok(Arg::Node(id))
+        Ok(id)
     }
 
     /// The script computed a size from two others: the call stands here, where something reads it.
@@ -410,41 +410,22 @@ fn number_name(source: &str) -> String {
     name.split(' ').filter(|w| !w.is_empty()).collect::<Vec<_>>().join("_") + if source.ends_with(']') { "_" } else { "" }
 }
 
-/// Sizes of an outer trace, which are read off the inputs that have them wherever they are used.
-struct OuterSizes<'a>(&'a Recorder, &'a ShapeEnv);
+/// Sizes of the graph being recorded, and their symbols. Those of an outer trace are read off the inputs that have them wherever they are
+/// used.
+struct Sizes<'a>(&'a Recorder, &'a ShapeEnv);
 
-impl SizeNodes for OuterSizes<'_> {
-    fn known(&self, expr: &Expr) -> Option<Arg> {
-        let (input, dim) = self.0.input_of_size(expr)?;
-        Some(Arg::Node(self.0.size_of_input(input, dim, &SymInt::Sym(expr.clone(), self.1.clone()))))
-    }
-
-    fn emit(&self, name: &'static str, args: Vec<Arg>, expr: &Expr) -> Arg {
-        let meta = self.0.meta(FakeValue::Int(SymInt::Sym(expr.clone(), self.1.clone())));
-        let output = self.0.output();
-        let id = output.graph.borrow_mut().call(graph::node_name(name), Target::operator(name), args, Vec::new(), meta);
-        output.stacks.borrow_mut().insert(id, (self.0.place(), output.inputs.borrow().len()));
-        Arg::Node(id)
-    }
-
-    fn rank(&self, _expr: &Expr) -> u32 {
-        0
-    }
-
-    fn number_first(&self) -> bool {
-        true
-    }
-
-    fn float(&self, float: &Rc<FloatExpr>) -> Result<Arg> {
-        compute_float(self.0, &SymFloat { expr: float.clone(), env: self.1.clone() })
+impl Sizes<'_> {
+    fn are_own(&self) -> bool {
+        self.1.same(&self.0.output().symbols.borrow().env)
     }
 }
 
-/// Sizes of the graph being recorded, and their symbols.
-struct Sizes<'a>(&'a Recorder, &'a ShapeEnv);
-
 impl SizeNodes for Sizes<'_> {
     fn known(&self, expr: &Expr) -> Option<Arg> {
+        if !self.are_own() {
+            let (input, dim) = self.0.input_of_size(expr)?;
+            return Some(Arg::Node(self.0.size_of_input(input, dim, &SymInt::Sym(expr.clone(), self.1.clone()))));
+        }
         if let Some(name) = self.0.output().numbers.borrow_mut().remove(expr) {
             let meta = Meta { value: Some(FakeValue::Int(SymInt::Sym(expr.clone(), self.1.clone()))), ..Meta::default() };
             let id = self.0.output().graph.borrow_mut().placeholder(&name, meta);
@@ -463,7 +444,9 @@ impl SizeNodes for Sizes<'_> {
         let meta = self.0.meta(FakeValue::Int(SymInt::Sym(expr.clone(), self.1.clone())));
         let id = self.0.output().graph.borrow_mut().call(graph::node_name(name), Target::operator(name), args, Vec::new(), meta);
         self.0.output().graph.borrow_mut().node_mut(id).written = self.0.output().writing.stamp();
-        self.0.output().sizes.borrow_mut().insert(expr.clone(), id);
+        if self.are_own() {
+            self.0.output().sizes.borrow_mut().insert(expr.clone(), id);
+        }
         Arg::Node(id)
     }
 

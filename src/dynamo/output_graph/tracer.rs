@@ -332,8 +332,7 @@ impl Recorder {
         let unknown: Vec<SymInt> = made.into_iter().filter(|size| size.hint().is_none()).collect();
         spec.subclass = spec.subclass.map(|meta| meta.made_symbolic(&geometry).with_sizes());
         spec.spec.geometry = geometry;
-        let plain = subclass::plain_specs(&spec.subclass, &spec.spec).iter().map(Tensor::fake).collect::<Result<_>>()?;
-        let fake_tensor = subclass::wrap_fake(plain, &spec.subclass)?;
+        let fake_tensor = subclass::fake_of(&spec.subclass, &spec.spec)?;
         fake_tensor.set_math_bits(spec.math_bits);
         if spec.requires_grad {
             autograd_meta::set_requires_grad(&fake_tensor, true)?;
@@ -399,7 +398,7 @@ impl Recorder {
     /// A value as an argument of a recorded call.
     pub fn argument(&self, value: &Value) -> Result<Arg> {
         Ok(match value {
-            Value::Opaque(_) => value.condition().map_or(Ok(Arg::None), |condition| self.condition(condition))?,
+            Value::Opaque(_) => value.condition().map_or(Ok(Arg::None), |condition| self.condition(condition).map(Arg::Node))?,
             Value::None => Arg::None,
             Value::Bool(b) => Arg::Bool(*b),
             Value::Int(i) => self.size(i)?,

@@ -216,7 +216,6 @@ pub fn is_among(t: &Tensor, values: &[Value]) -> bool {
 /// Fake tensors that are live in Python, or that the call that breaks the graph reads.
 pub fn alive(recorder: &Recorder) -> Vec<Tensor> {
     let all = recorder.alive();
-    let held = held_by_python(all.clone());
-    let is_held = |t: &Tensor| held.iter().any(|h| h.is(t));
-    all.into_iter().filter(|t| is_held(t) || recorder.needs(t).is_some() || recorder.is_gradient(t)).collect()
+    let held = held_by_python(&all);
+    all.into_iter().filter(|t| held.contains(&t.id()) || recorder.needs(t).is_some() || recorder.is_gradient(t)).collect()
 }

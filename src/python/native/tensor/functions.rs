@@ -312,7 +312,7 @@ mod module {
     fn promote_types(a: PyObjectRef, b: PyObjectRef, vm: &VirtualMachine) -> PyResult {
         match (to_value(&a, vm), to_value(&b, vm)) {
             (Some(Value::Dtype(a)), Some(Value::Dtype(b))) => {
-                crate::ops::shapes::check_promotion(a, b).map_err(|e| raise(e, vm))?;
+                crate::tensor::check_promotion(a, b).map_err(|e| raise(e, vm))?;
                 PyDtype::object(crate::tensor::promote(a, b), vm)
             }
             _ => Err(vm.new_type_error("promote_types(): arguments must be torch.dtype")),

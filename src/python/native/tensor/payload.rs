@@ -1,7 +1,7 @@
 //! What is behind a Python tensor: its payload, the one object that each tensor has, and the classes of such objects.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rustpython_vm::builtins::{PyDictRef, PyType, PyTypeRef};
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine};
@@ -115,8 +115,8 @@ fn holders(t: &Tensor) -> usize {
     slot.as_ref().and_then(|b| b.downcast_ref::<Known>()).map_or(0, |known| unsafe { &*known.object }.strong_count())
 }
 
-/// Those of some tensors that Python holds: by more than the attributes of those among them that are made of others.
-pub fn held_by_python(tensors: Vec<Tensor>) -> Vec<Tensor> {
+/// Those of some tensors, by number, that Python holds: by more than the attributes of those among them that are made of others.
+pub fn held_by_python(tensors: &[Tensor]) -> HashSet<u64> {
     let mut as_parts: HashMap<u64, usize> = HashMap::new();
     for (_, dict) in tensors.iter().filter_map(object_of) {
         for (_, value) in dict {
@@ -126,7 +126,7 @@ pub fn held_by_python(tensors: Vec<Tensor>) -> Vec<Tensor> {
         }
     }
     let as_part = |t: &Tensor| as_parts.get(&t.id()).copied().unwrap_or(0);
-    tensors.iter().filter(|t| holders(t) > as_part(t)).cloned().collect()
+    tensors.iter().filter(|t| holders(t) > as_part(t)).map(Tensor::id).collect()
 }
 
 /// The Python object of a tensor: the one it is known by, or a new one.

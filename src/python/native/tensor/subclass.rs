@@ -89,8 +89,7 @@ impl Subclass for Instance {
 
     fn flatten(&self, t: &Tensor) -> Result<Option<Parts>> {
         with_current_vm(|vm| {
-            let says = |name: &'static str| self.class.get_attr(vm.ctx.intern_str(name)).is_some();
-            if !says("__tensor_flatten__") || !says("__tensor_unflatten__") {
+            if !super::subclass_calls::is_traceable(&self.class, vm) {
                 return Ok(None);
             }
             let _below = below();

@@ -51,7 +51,7 @@ pub(super) fn watch(metaclass: &Py<PyType>) {
 }
 
 /// Whether a class says what its tensors are made of (PyTorch's `is_traceable_wrapper_subclass_type`).
-fn is_traceable(class: &Py<PyType>, vm: &VirtualMachine) -> bool {
+pub(super) fn is_traceable(class: &Py<PyType>, vm: &VirtualMachine) -> bool {
     let says = |name: &'static str| class.get_attr(vm.ctx.intern_str(name)).is_some();
     answers(class, vm) && says("__tensor_flatten__") && says("__tensor_unflatten__")
 }

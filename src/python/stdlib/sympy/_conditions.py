@@ -175,7 +175,7 @@ class StrictLessThan(Relational):
 
     @classmethod
     def _known(cls, a, b):
-        return _settled(_difference(b, a).is_positive)
+        return StrictGreaterThan._known(b, a)
 
 
 class LessThan(Relational):
@@ -185,7 +185,7 @@ class LessThan(Relational):
 
     @classmethod
     def _known(cls, a, b):
-        return _settled(_difference(b, a).is_nonnegative)
+        return GreaterThan._known(b, a)
 
 
 Eq, Ne, Gt, Ge, Lt, Le, Rel = Equality, Unequality, StrictGreaterThan, GreaterThan, StrictLessThan, LessThan, Relational
