@@ -84,5 +84,9 @@ describe("the layout", () => {
       if (pane === "output") await shows(output(page), "small");
     }
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false);
+    // Each of the header's buttons has room for a finger, whatever panes' rules came with them.
+    const heights = await page.locator(".actions .button").evaluateAll((buttons) => buttons.filter((button) => button.checkVisibility()).map((button) => [button.textContent.trim(), button.offsetHeight]));
+    assert.deepEqual(heights, heights.map(([name]) => [name, 34]));
+    assert.ok(heights.some(([name]) => name === "Run"), JSON.stringify(heights));
   });
 });

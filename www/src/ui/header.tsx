@@ -47,7 +47,7 @@ export function Header(): JSX.Element {
           Help
         </button>
         {running.value ? (
-          <button type="button" class="button run danger" onClick={() => stopRun()}>
+          <button type="button" class="button run-stop danger" onClick={() => stopRun()}>
             Stop
           </button>
         ) : engine.value.state === "failed" ? (
@@ -55,7 +55,7 @@ export function Header(): JSX.Element {
             Load again
           </button>
         ) : (
-          <button type="button" class="button run" title="Ctrl+Enter" onClick={runScript}>
+          <button type="button" class="button run-stop" title="Ctrl+Enter" onClick={runScript}>
             Run
           </button>
         )}
