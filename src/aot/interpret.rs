@@ -300,6 +300,7 @@ fn step(graph: &Graph, node: &Node, values: &[Value], tell: bool) -> Result<Valu
                 keywords,
                 operator,
                 tell,
+                captured: node.meta.value.as_ref(),
             })
         }
         Target::Name(name) => Err(Error::runtime(format!("{name} is no call"))),

@@ -6,7 +6,7 @@
 use crate::aot::trace::{Tracer, current_tracer, replace_tracers};
 use crate::dispatch::{Exclude, Key, Modes, OpEntry, Value, fill_args, lookup, modes, set_modes};
 use crate::error::{Error, Result};
-use crate::graph::{Arg, Graph};
+use crate::graph::{Arg, FakeValue, Graph};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::OnceLock;
@@ -41,6 +41,8 @@ pub struct HigherOrderCall<'g> {
     pub operator: Option<(usize, &'g str)>,
     /// Whether the tracer learns where the calls of a body come from.
     pub tell: bool,
+    /// What it gave when the graph was captured.
+    pub captured: Option<&'g FakeValue>,
 }
 
 impl<'g> HigherOrderCall<'g> {

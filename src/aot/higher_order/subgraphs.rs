@@ -336,7 +336,8 @@ fn values_of(op: &str, pieces: &[Piece]) -> Result<Vec<Value>> {
     let mut subgraphs = Vec::new();
     bodies(pieces, &mut subgraphs);
     let args = pieces.iter().map(arg).collect();
-    let call = HigherOrderCall { name: op, subgraphs, args, written: &[], keywords: Vec::new(), operator: None, tell: false };
+    let call =
+        HigherOrderCall { name: op, subgraphs, args, written: &[], keywords: Vec::new(), operator: None, tell: false, captured: None };
     Ok(run_untraced(&call)?.list()?.to_vec())
 }
 

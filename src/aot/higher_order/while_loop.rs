@@ -4,8 +4,8 @@
 use super::operator::{HigherOrderCall, HigherOrderOperator};
 use super::rows::{in_rows, lists, stack};
 use super::subgraphs::{
-    calls_of, differentiable_edges, forward_of, given_gradients, gradients_of, in_backward, own_memory, record, refuse_shared_memory,
-    result_specs, returns, with_history,
+    calls_of, differentiable_edges, forward_of, given_gradients, gradients_of, in_backward, own_memory, record, record_values,
+    refuse_shared_memory, result_specs, returns, with_history,
 };
 use crate::aot::interpret;
 use crate::aot::like::made_like;
@@ -13,7 +13,7 @@ use crate::aot::trace::{Piece, current_tracer};
 use crate::autograd::{Body, Edge, Node, gradient_edge, meta};
 use crate::dispatch::{Modes, Value, modes, set_modes};
 use crate::error::{Error, Result};
-use crate::graph::{Arg, Graph};
+use crate::graph::{Arg, FakeValue, Graph, Node as GraphNode};
 use crate::shape::{ShapeEnv, SymInt};
 use crate::t;
 use crate::tensor::{Device, Dtype, MemoryFormat, Tensor};
@@ -36,9 +36,34 @@ fn trace(call: &HigherOrderCall) -> Result<Value> {
     if let Some(edges) = differentiable_edges(&all)? {
         return differentiated([decides, body], carried, others, edges);
     }
-    let (decides, body) = (forward_of(decides, &all)?, forward_of(body, &all)?);
-    let results = result_specs(&body)?;
-    Ok(with_history(record(WHILE_LOOP.name, pieces(decides, body, carried, others), &results)?, None))
+    let inside: Vec<Value> = in_steps(&carried, body).chain(others.iter().cloned()).collect();
+    let (decides, body) = (forward_of(decides, &inside)?, forward_of(body, &inside)?);
+    let results = results_of(&body, call.captured)?;
+    record_values(WHILE_LOOP.name, pieces(decides, body, carried, others), results).map(Value::List)
+}
+
+/// What is carried as a step sees it: numbers are known to the run alone.
+fn in_steps<'a>(carried: &'a [Value], body: &'a Graph) -> impl Iterator<Item = Value> + 'a {
+    let number = |value: &Value, input: &GraphNode| match (value, &input.meta.value) {
+        (Value::Int(_), Some(FakeValue::Int(SymInt::Sym(_, env)))) => Value::Int(env.unbacked("while_loop", i64::MIN)),
+        _ => value.clone(),
+    };
+    carried.iter().zip(body.placeholders()).map(move |(value, input)| number(value, input))
+}
+
+/// What the loop gives: tensors that look like those of the body, and numbers, as they were called when the loop was captured.
+fn results_of(body: &Graph, captured: Option<&FakeValue>) -> Result<Vec<Value>> {
+    let captured = if let Some(FakeValue::List(items)) = captured { &items[..] } else { &[] };
+    let result = |(i, given): (usize, &Arg)| match (captured.get(i), given) {
+        (Some(FakeValue::Int(number)), _) => Ok(Value::Int(number.clone())),
+        (_, Arg::None) => Ok(Value::None),
+        (_, Arg::Node(id)) => match body.node(*id).tensor() {
+            Some(spec) => Tensor::fake(spec).map(Value::Tensor),
+            None => Err(Error::type_error("functions given to control flow return tensors")),
+        },
+        _ => Err(Error::type_error("functions given to control flow return tensors")),
+    };
+    body.outputs().iter().enumerate().map(result).collect()
 }
 
 fn pieces(decides: Graph, body: Graph, carried: Vec<Value>, others: Vec<Value>) -> Vec<Piece> {
@@ -211,8 +236,11 @@ fn each_step(call: &HigherOrderCall, tell: &mut dyn FnMut(&[Value])) -> Result<(
     let [mut values, others] = lists(call)?;
     loop {
         let given = interpret::run(decides, &mut [&values[..], &others].concat(), call.tell)?;
-        let goes_on = crate::aten!("_local_scalar_dense", given.first().cloned().unwrap_or_default().into_tensor()?)?.bool()?;
-        if !goes_on {
+        let goes_on = match given.first() {
+            Some(Value::Tensor(t)) => crate::aten!("_local_scalar_dense", t)?,
+            other => other.cloned().unwrap_or_default(),
+        };
+        if !goes_on.bool()? {
             return Ok(());
         }
         values = interpret::run(body, &mut [&values[..], &others].concat(), call.tell)?;

@@ -82,6 +82,7 @@ impl Tracer {
                     look_for_format(t)?;
                 }
                 Value::List(items) => self.record_items(node, items, &meta)?,
+                Value::Int(number) => drop(self.symbols.borrow_mut().insert(number.expr(), node)),
                 _ => {}
             }
         }

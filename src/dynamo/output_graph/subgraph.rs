@@ -4,10 +4,12 @@
 //! become its own inputs. After a graph break in between there is nothing to cut: what follows is recorded as it is.
 
 use super::tracer::{Recorder, class_of};
+use crate::aot::trace::fake_value;
+use crate::dispatch::Value;
 use crate::error::{Error, Result};
 use crate::graph::{Arg, FakeValue, Graph, Meta, Node, NodeId, Opcode, Place, Target};
 use crate::python::native::tensor::held_by_python;
-use crate::shape::Expr;
+use crate::shape::{Expr, SymInt};
 use crate::tensor::Tensor;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -196,6 +198,25 @@ impl Recorder {
         id
     }
 
+    /// An integer that a body is given when it runs.
+    pub fn given_number(&self) -> (SymInt, NodeId) {
+        let number = self.number_of_run("unbacked_symint");
+        let meta = Meta { value: Some(FakeValue::Int(number.clone())), ..Meta::default() };
+        let output = self.output();
+        let mut graph = output.graph.borrow_mut();
+        // Dynamo numbers its inputs from the second on.
+        let taken = |name: &String| graph.nodes().any(|n| *n.name == *name.as_str());
+        let name = std::iter::once("unbacked_symint".to_owned()).chain((0..).map(|i| format!("unbacked_symint_{i}"))).find(|n| !taken(n));
+        let id = graph.placeholder(&name.unwrap_or_default(), meta);
+        output.sizes.borrow_mut().insert(number.expr(), id);
+        (number, id)
+    }
+
+    /// An integer that only the run knows.
+    pub fn number_of_run(&self, origin: &str) -> SymInt {
+        self.output().symbols.borrow().env.unbacked(origin, i64::MIN)
+    }
+
     /// Values that a part reads and does not compute.
     pub fn free_values(&self, part: &Part) -> Vec<NodeId> {
         free_values(&self.output().graph.borrow(), part)
@@ -274,23 +295,21 @@ impl Recorder {
         graph.get_attr(&name, meta)
     }
 
-    /// Records the call of a higher-order operator with several results, of which some may be nothing; the tensors stand for them.
-    pub fn call_higher_order(&self, name: &str, args: Vec<Arg>, kwargs: Vec<(Rc<str>, Arg)>, results: &[Option<Tensor>]) {
-        let value = |t: &Option<Tensor>| t.as_ref().map_or(FakeValue::None, |t| FakeValue::Tensor(t.spec()));
-        let meta = self.meta(FakeValue::List(results.iter().map(value).collect()));
+    /// Records the call of a higher-order operator with several results, of which some may be nothing; these values stand for them.
+    pub fn call_higher_order(&self, name: &str, args: Vec<Arg>, kwargs: Vec<(Rc<str>, Arg)>, results: &[Value]) {
+        let meta = self.meta(FakeValue::List(results.iter().map(fake_value).collect()));
         let call = self.output().graph.borrow_mut().call(name, Target::HigherOrder(name.into()), args, kwargs, meta.clone());
-        for (i, t) in results.iter().enumerate() {
-            let Some(t) = t else { continue };
-            let grad_fn = super::tracer::grad_fn(t);
-            let meta = Meta { value: Some(FakeValue::Tensor(t.spec())), grad_fn, subclass: class_of(t), ..meta.clone() };
-            let item = self.output().graph.borrow_mut().call(
-                "getitem",
-                Target::Getitem,
-                vec![Arg::Node(call), Arg::Int(i as i64)],
-                Vec::new(),
-                meta,
-            );
-            self.note(t, item);
+        for (i, value) in results.iter().enumerate().filter(|(_, value)| !value.is_none()) {
+            let known = value.as_tensor();
+            let (grad_fn, subclass) = (known.and_then(super::tracer::grad_fn), known.and_then(class_of));
+            let meta = Meta { value: Some(fake_value(value)), grad_fn, subclass, ..meta.clone() };
+            let args = vec![Arg::Node(call), Arg::Int(i as i64)];
+            let item = self.output().graph.borrow_mut().call("getitem", Target::Getitem, args, Vec::new(), meta);
+            match value {
+                Value::Tensor(t) => self.note(t, item),
+                Value::Int(number) => drop(self.output().sizes.borrow_mut().insert(number.expr(), item)),
+                _ => {}
+            }
         }
     }
 

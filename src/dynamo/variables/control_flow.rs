@@ -17,15 +17,22 @@ use crate::dynamo::tracing::symbol_number;
 use crate::dynamo::{Mark, Part, Recorder, from_user_code};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Arg, NodeId};
-use crate::python::native::tensor::{raise, to_tensor, to_value, wrap};
+use crate::python::native::tensor::{from_value, raise, to_tensor, to_value, wrap};
 use crate::shape::SymInt;
 use crate::tensor::{Dtype, Tensor, TensorSpec};
 
 /// A function that was run on what is recorded.
 pub(super) struct Traced {
     pub part: Part,
-    /// What it returned; nothing where it returned `None`.
-    pub results: Vec<Option<Tensor>>,
+    /// What it returned: tensors, `None`, and numbers where the operator takes them.
+    pub results: Vec<Value>,
+}
+
+impl Traced {
+    /// The tensors that it returned; nothing where it returned something else.
+    fn tensors(&self) -> Vec<Option<Tensor>> {
+        self.results.iter().map(|v| v.as_tensor().cloned()).collect()
+    }
 }
 
 /// Runs one of the functions of an operator. `takes` are nodes of what it is given, which its body takes first.
@@ -41,27 +48,38 @@ pub(super) fn trace(
     let start = recorder.position();
     let own: Vec<Tensor> = args.iter().filter_map(|o| to_tensor(o)).collect();
     let before: Vec<(Tensor, u64)> = recorder.known_tensors().into_iter().chain(own).map(|t| (t.clone(), t.version())).collect();
-    let returned = recorder.with_sizes_of_body(|| in_body(|| function.call(FuncArgs::from(args), vm)))?;
-    if !recorder.is_since(mark) {
-        flat("uncaptured", (format!("a graph ends in a function of {name}"),), vm)?;
-    }
-    let leaves = returned.downcast_ref::<PyTuple>().map(|t| t.as_slice().to_vec()).unwrap_or_default();
-    // Leaves of a container are variables of the function that takes it apart.
-    let is_nested = function.get_attr("is_nested", vm)?.is(&vm.ctx.true_value);
-    let mut results = Vec::new();
-    for leaf in &leaves {
-        let t = to_tensor(leaf);
-        if t.is_none() && !vm.is_none(leaf) {
-            let said = leaf.repr(vm)?.to_string_lossy().into_owned();
-            return Err(error(Error::type_error(format!("Expected functions of {name} to return tensors, but got {said}"))));
+    // A loop may carry numbers, which are computed in the body that returns them.
+    let takes_number =
+        |leaf: &Value| name == "while_loop" && (leaf.condition().is_some() || matches!(leaf, Value::Int(_) | Value::Bool(_)));
+    let run = || -> PyResult<(Vec<Value>, Vec<Arg>)> {
+        let returned = in_body(|| function.call(FuncArgs::from(args), vm))?;
+        if !recorder.is_since(mark) {
+            flat("uncaptured", (format!("a graph ends in a function of {name}"),), vm)?;
         }
-        if let Some(t) = t.as_ref().filter(|_| is_nested) {
-            recorder.name_argument(t, "child");
+        let leaves = returned.downcast_ref::<PyTuple>().map(|t| t.as_slice().to_vec()).unwrap_or_default();
+        // Leaves of a container are variables of the function that takes it apart.
+        let is_nested = function.get_attr("is_nested", vm)?.is(&vm.ctx.true_value);
+        let (mut results, mut nodes) = (Vec::new(), Vec::new());
+        for leaf in &leaves {
+            let value = to_value(leaf, vm).filter(|v| v.is_none() || v.as_tensor().is_some() || takes_number(v));
+            let Some(value) = value else {
+                let said = leaf.repr(vm)?.to_string_lossy().into_owned();
+                return Err(error(Error::type_error(format!("Expected functions of {name} to return tensors, but got {said}"))));
+            };
+            nodes.push(match &value {
+                Value::Tensor(t) => {
+                    if is_nested {
+                        recorder.name_argument(t, "child");
+                    }
+                    recorder.node_of(t).map(Arg::Node).map_err(error)?
+                }
+                other => recorder.argument(other).map_err(error)?,
+            });
+            results.push(value);
         }
-        results.push(t);
-    }
-    let node = |t: &Option<Tensor>| t.as_ref().map_or(Ok(Arg::None), |t| recorder.node_of(t).map(Arg::Node));
-    let returned = results.iter().map(node).collect::<Result<Vec<_>>>().map_err(error)?;
+        Ok((results, nodes))
+    };
+    let (results, returned) = recorder.with_sizes_of_body(run)?;
     let traced = Traced { part: Part { range: start..recorder.position(), takes, returns: Arg::Tuple(returned) }, results };
     // A function of an attention may give back what it is given.
     if name != "flex_attention" {
@@ -117,7 +135,7 @@ fn check_memory(recorder: &Recorder, name: &str, traced: &Traced, before: &[(Ten
     if is_free && name == "Cond" {
         return Ok(());
     }
-    let results: Vec<Tensor> = traced.results.iter().flatten().map(|t| recorder.seen(t)).collect();
+    let results: Vec<Tensor> = traced.results.iter().filter_map(Value::as_tensor).map(|t| recorder.seen(t)).collect();
     let share = |a: &Tensor, b: &Tensor| a.storage().id() == b.storage().id();
     let pair =
         |all: &[Tensor]| (1..all.len()).find_map(|i| all[..i].iter().find(|a| share(a, &all[i])).map(|a| (name_of(a), name_of(&all[i]))));
@@ -152,18 +170,45 @@ fn lifted(recorder: &Recorder, traced: &[Traced]) -> Vec<NodeId> {
     all
 }
 
+/// What a body is given anew in each call, as it looks in all of them.
+pub(super) enum Carried {
+    /// A tensor.
+    Tensor(TensorSpec),
+    /// An integer, as it is said where the loop begins.
+    Number(String),
+}
+
+impl Carried {
+    fn of(recorder: &Recorder, value: &Value) -> Self {
+        match value {
+            Value::Tensor(t) => Carried::Tensor(recorder.seen(t).spec()),
+            Value::Int(number) => Carried::Number(number.to_string()),
+            _ => Carried::Number("a number".to_owned()),
+        }
+    }
+}
+
 /// Fresh inputs of a body that look like these, with their nodes.
 pub(super) fn fresh(
     recorder: &Recorder,
-    like: &[TensorSpec],
+    like: &[Carried],
     given: &mut Vec<NodeId>,
     vm: &VirtualMachine,
 ) -> PyResult<(Vec<PyObjectRef>, Vec<NodeId>)> {
     let (mut made, mut ids) = (Vec::new(), Vec::new());
-    for spec in like {
-        let t = Tensor::fake(spec).map_err(|e| raise(e, vm))?;
-        ids.push(recorder.given("child", &t));
-        made.push(wrap(&t, vm)?);
+    for carried in like {
+        match carried {
+            Carried::Tensor(spec) => {
+                let t = Tensor::fake(spec).map_err(|e| raise(e, vm))?;
+                ids.push(recorder.given("child", &t));
+                made.push(wrap(&t, vm)?);
+            }
+            Carried::Number(_) => {
+                let (number, id) = recorder.given_number();
+                ids.push(id);
+                made.push(from_value(Value::Int(number), vm)?);
+            }
+        }
     }
     given.extend(&ids);
     Ok((made, ids))
@@ -175,8 +220,8 @@ fn tensors(leaves: &[PyObjectRef], vm: &VirtualMachine) -> PyResult<Vec<Tensor>>
 }
 
 /// The fake tensor that a call gives for what its body returned.
-fn result_like(t: &Option<Tensor>, spec: impl Fn(&Tensor) -> Result<TensorSpec>) -> Result<Option<Tensor>> {
-    t.as_ref().map(|t| Tensor::fake(&spec(t)?)).transpose()
+fn result_like(t: &Option<Tensor>, spec: impl Fn(&Tensor) -> Result<TensorSpec>) -> Result<Value> {
+    t.as_ref().map(|t| Tensor::fake(&spec(t)?)).transpose().map(Value::from)
 }
 
 /// A recorded operator whose results are still to be given to the script.
@@ -185,7 +230,7 @@ pub(super) struct Made<'a> {
     pub name: &'a str,
     /// What has a derivative through it.
     pub operands: Vec<Tensor>,
-    pub results: Vec<Option<Tensor>>,
+    pub results: Vec<Value>,
 }
 
 impl Made<'_> {
@@ -196,10 +241,9 @@ impl Made<'_> {
             let edges = operands.iter().map(gradient_edge).collect::<Result<Vec<_>>>().map_err(|e| raise(e, vm))?;
             let node = Node::new(format!("{name}AutogradOpBackward"), edges, Box::new(Recorded(name.to_lowercase())));
             let differentiable = |t: &&Tensor| t.dtype().is_floating() || t.dtype().is_complex();
-            results.iter().flatten().filter(differentiable).for_each(|t| meta::set_history(t, &node));
+            results.iter().filter_map(Value::as_tensor).filter(differentiable).for_each(|t| meta::set_history(t, &node));
         }
-        let wrapped = results.iter().map(|t| t.as_ref().map_or_else(|| Ok(vm.ctx.none()), |t| wrap(t, vm)));
-        let wrapped = wrapped.collect::<PyResult<Vec<_>>>()?;
+        let wrapped = results.into_iter().map(|value| from_value(value, vm)).collect::<PyResult<Vec<_>>>()?;
         let result = together.call((vm.ctx.new_tuple(wrapped),), vm)?;
         name_results(recorder, &result);
         Ok(result)
@@ -278,12 +322,12 @@ pub fn cond(
     {
         together.call((vm.ctx.new_tuple(Vec::new()),), vm)?;
     }
-    check_branches(&traced[0].results, &traced[1].results).map_err(error)?;
+    check_branches(&traced[0].tensors(), &traced[1].tensors()).map_err(error)?;
     let mut all = lifted(recorder, &traced);
     all.extend(outer);
     traced.iter_mut().for_each(|t| t.part.takes = all.clone());
     let first = traced.swap_remove(0);
-    let results: Vec<_> = first.results.iter().map(|t| result_like(t, |t| Ok(t.spec()))).collect::<Result<_>>().map_err(error)?;
+    let results: Vec<_> = first.tensors().iter().map(|t| result_like(t, |t| Ok(t.spec()))).collect::<Result<_>>().map_err(error)?;
     let operands: Vec<Tensor> = recorder.tensors_of(&all);
     let parts: Vec<Part> = std::iter::once(first).chain(traced).map(|t| t.part).collect();
     let cut = recorder.cut(mark, &parts, &[]);
@@ -297,7 +341,7 @@ pub fn cond(
     Made { recorder, name: "Cond", operands, results }.give(together, vm)
 }
 
-/// Records `while_loop`.
+/// Records `while_loop`. Numbers that are carried are known to the run alone.
 pub fn while_loop(
     recorder: &Rc<Recorder>,
     functions: [&PyObjectRef; 2],
@@ -306,12 +350,19 @@ pub fn while_loop(
     vm: &VirtualMachine,
 ) -> PyResult {
     let error = |e: Error| raise(e, vm);
-    let values = tensors(carried, vm)?;
-    for t in &values {
-        recorder.node_of(t).map_err(error)?;
-        recorder.name_argument(t, "child");
+    let values: Vec<Value> = carried.iter().map(|o| to_value(o, vm).unwrap_or_default()).collect();
+    let mut first = Vec::new();
+    for value in &values {
+        first.push(match value {
+            Value::Tensor(t) => {
+                let node = recorder.node_of(t).map_err(error)?;
+                recorder.name_argument(t, "child");
+                Arg::Node(node)
+            }
+            other => recorder.argument(other).map_err(error)?,
+        });
     }
-    let specs: Vec<TensorSpec> = values.iter().map(|t| recorder.seen(t).spec()).collect();
+    let specs: Vec<Carried> = values.iter().map(|v| Carried::of(recorder, v)).collect();
     let mark = recorder.mark();
     let (mut given, mut traced) = (Vec::new(), Vec::new());
     for function in functions {
@@ -319,31 +370,63 @@ pub fn while_loop(
         traced.push(trace(recorder, &mark, ("while_loop", function), args, takes, vm)?);
     }
     let [decides, body] = traced.as_mut_slice() else { return Err(error(Error::runtime("while_loop takes two functions"))) };
-    let [Some(goes_on)] = decides.results.as_slice() else {
+    // What decides is one value, in no tuple.
+    let Arg::Tuple(returned) = &mut decides.part.returns else { return Err(error(Error::runtime("a body returns a tuple"))) };
+    let ([goes_on], 1) = (decides.results.as_slice(), returned.len()) else {
         return Err(error(Error::runtime("cond_fn must return a boolean scalar tensor or a boolean")));
     };
-    if goes_on.dim() != 0 || goes_on.dtype() != Dtype::Bool {
+    if !is_decision(goes_on) {
         return Err(error(Error::runtime("Expected cond_fn to return a scalar tensor or a bool")));
     }
-    // What decides is one value, in no tuple.
-    decides.part.returns = Arg::Node(recorder.node_of(goes_on).map_err(error)?);
-    let given_back = specs_of(&body.results);
+    decides.part.returns = returned.swap_remove(0);
+    let given_back: Vec<Carried> = body.results.iter().map(|v| Carried::of(recorder, v)).collect();
     check_carried("while_loop", ["body_fn_output", "carried_inputs"], &given_back, &specs, vm)?;
-    let results: Vec<_> = body.results.iter().map(|t| result_like(t, |t| Ok(t.spec()))).collect::<Result<_>>().map_err(error)?;
+    let result = |spec: &Carried| match spec {
+        Carried::Tensor(spec) => Tensor::fake(spec).map(Value::Tensor),
+        Carried::Number(_) => Ok(Value::Int(recorder.number_of_run("while_loop"))),
+    };
     let more = lifted(recorder, &traced);
     traced.iter_mut().for_each(|t| t.part.takes.extend(&more));
-    let mut operands = values.clone();
+    let mut operands: Vec<Tensor> = values.iter().filter_map(Value::as_tensor).cloned().collect();
     operands.extend(recorder.tensors_of(&more));
+    if specs.iter().any(|spec| matches!(spec, Carried::Number(_))) && modes().grad && operands.iter().any(meta::requires_grad) {
+        return Err(error(no_gradient_of_numbers(&specs)));
+    }
+    let results = given_back.iter().map(result).collect::<Result<Vec<_>>>().map_err(error)?;
     let parts: Vec<Part> = traced.into_iter().map(|t| t.part).collect();
     let cut = recorder.cut(mark, &parts, &given);
     if let [decides, body] = cut.bodies.as_slice() {
         let names = ["cond_fn", "body_fn"].map(|name| (name, if name == "cond_fn" { decides } else { body }));
         let mut call: Vec<Arg> = names.into_iter().map(|(name, b)| Arg::Node(recorder.subgraph(name, b.graph.clone()))).collect();
-        call.push(Arg::Tuple(nodes(values.iter().filter_map(|t| recorder.known_node(t)))));
+        call.push(Arg::Tuple(first));
         call.push(Arg::Tuple(nodes(more.iter().filter_map(|id| cut.moved(*id)))));
         recorder.call_higher_order("while_loop", call, Vec::new(), &results);
     }
     Made { recorder, name: "WhileLoop", operands, results }.give(together, vm)
+}
+
+/// Whether a function decides on a value: one boolean, of a tensor or of numbers.
+fn is_decision(value: &Value) -> bool {
+    match value {
+        Value::Tensor(t) => t.dim() == 0 && t.dtype() == Dtype::Bool,
+        other => other.condition().is_some() || matches!(other, Value::Bool(_)),
+    }
+}
+
+/// A loop that carries numbers has no derivative: what every step gave would have to be stacked.
+fn no_gradient_of_numbers(carried: &[Carried]) -> Error {
+    let class = |c: &Carried| match c {
+        Carried::Tensor(_) => "<class 'torch._subclasses.fake_tensor.FakeTensor'>",
+        Carried::Number(_) => "<class 'int'>",
+    };
+    let classes: Vec<&str> = carried.iter().map(class).collect();
+    Error::new(
+        ErrorKind::TorchRuntime,
+        format!(
+            "RuntimeError when making fake tensor call\n  Explanation: Dynamo failed to run FX node with fake tensors: call_function while_loop: got AssertionError(\"all carried_inputs must be tensors for stack_output, got [{}]\")",
+            classes.join(", ")
+        ),
+    )
 }
 
 /// Records `map`: the function is run on the first row of each of the tensors.
@@ -365,7 +448,7 @@ pub fn map(
     }
     let mark = recorder.mark();
     let mut given = Vec::new();
-    let specs: Vec<TensorSpec> = mapped.iter().map(|t| row_of(&recorder.seen(t), false)).collect();
+    let specs: Vec<Carried> = mapped.iter().map(|t| Carried::Tensor(row_of(&recorder.seen(t), false))).collect();
     let (mut args, mut takes) = fresh(recorder, &specs, &mut given, vm)?;
     args.extend(others.iter().cloned());
     takes.extend(&positional);
@@ -373,7 +456,7 @@ pub fn map(
     let free = recorder.lifted_values(&traced.part);
     traced.part.takes.extend(&free);
     let in_rows = |t: &Tensor| rows_of(t, &recorder.seen(&mapped[0]));
-    let results: Vec<_> = traced.results.iter().map(|t| result_like(t, in_rows)).collect::<Result<_>>().map_err(error)?;
+    let results: Vec<_> = traced.tensors().iter().map(|t| result_like(t, in_rows)).collect::<Result<_>>().map_err(error)?;
     positional.extend(free);
     let mut operands = mapped.clone();
     operands.extend(recorder.tensors_of(&positional));
@@ -401,18 +484,18 @@ pub fn scan(
     let error = |e: Error| raise(e, vm);
     let (carried, scanned) = (tensors(first, vm)?, tensors(rows, vm)?);
     carried.iter().chain(&scanned).try_for_each(|t| recorder.node_of(t).map(drop)).map_err(error)?;
-    let mut specs: Vec<TensorSpec> = carried.iter().map(|t| recorder.seen(t).spec()).collect();
-    let starts = specs.clone();
-    specs.extend(scanned.iter().map(|t| row_of(&recorder.seen(t), true)));
+    let starts = || carried.iter().map(|t| Carried::Tensor(recorder.seen(t).spec()));
+    let specs: Vec<Carried> = starts().chain(scanned.iter().map(|t| Carried::Tensor(row_of(&recorder.seen(t), true)))).collect();
     let mark = recorder.mark();
     let mut given = Vec::new();
     let (args, takes) = fresh(recorder, &specs, &mut given, vm)?;
     let mut traced = trace(recorder, &mark, ("scan", function), args, takes, vm)?;
-    if traced.results.len() < carried.len() {
+    let given_back = traced.tensors();
+    if given_back.len() < carried.len() {
         return Err(error(Error::runtime("Expect combine_fn to return a tuple (next_carry, y)")));
     }
-    let (carries, given_rows) = traced.results.split_at(carried.len());
-    check_carried("scan", ["init", "carry"], &starts, &specs_of(carries), vm)?;
+    let (carries, given_rows) = given_back.split_at(carried.len());
+    check_carried("scan", ["init", "carry"], &starts().collect::<Vec<_>>(), &specs_of(carries), vm)?;
     let mut results: Vec<_> = carries.iter().map(|t| result_like(t, |t| Ok(t.spec()))).collect::<Result<_>>().map_err(error)?;
     for t in given_rows {
         results.push(result_like(t, |t| rows_of(t, &recorder.seen(&scanned[0]))).map_err(error)?);
@@ -454,17 +537,21 @@ fn rows_of(t: &Tensor, like: &Tensor) -> Result<TensorSpec> {
     Ok(TensorSpec::contiguous(sizes, t.dtype(), t.device()))
 }
 
-fn specs_of(tensors: &[Option<Tensor>]) -> Vec<TensorSpec> {
-    tensors.iter().flatten().map(Tensor::spec).collect()
+fn specs_of(tensors: &[Option<Tensor>]) -> Vec<Carried> {
+    tensors.iter().flatten().map(|t| Carried::Tensor(t.spec())).collect()
 }
 
 /// What is carried from one call to the next looks the same.
-fn check_carried(operator: &str, names: [&str; 2], left: &[TensorSpec], right: &[TensorSpec], vm: &VirtualMachine) -> PyResult<()> {
+fn check_carried(operator: &str, names: [&str; 2], left: &[Carried], right: &[Carried], vm: &VirtualMachine) -> PyResult<()> {
     let sizes = |s: &TensorSpec| {
         let sizes: Vec<String> = s.geometry.sizes.iter().map(ToString::to_string).collect();
         sizes.join(", ")
     };
-    let shown = |s: &TensorSpec| {
+    let shown = |carried: &Carried| {
+        let s = match carried {
+            Carried::Tensor(spec) => spec,
+            Carried::Number(number) => return number.clone(),
+        };
         let comma = if s.geometry.sizes.len() == 1 { "," } else { "" };
         let dtype = if s.dtype == Dtype::Float32 { String::new() } else { format!(", dtype={}", s.dtype) };
         format!("FakeTensor(..., size=({}{comma}){dtype})", sizes(s))
@@ -473,7 +560,16 @@ fn check_carried(operator: &str, names: [&str; 2], left: &[TensorSpec], right: &
     if left.len() != right.len() {
         found.push(format!("{} of {} and {} of {}", left.len(), names[0], right.len(), names[1]));
     }
-    for (i, (a, b)) in left.iter().zip(right).enumerate() {
+    for (i, (left, right)) in left.iter().zip(right).enumerate() {
+        let (a, b) = match (left, right) {
+            (Carried::Tensor(a), Carried::Tensor(b)) => (a, b),
+            (Carried::Number(_), Carried::Number(_)) => continue,
+            _ => {
+                let (a, b) = (shown(left), shown(right));
+                found.push(format!("pair[{i}] differ in type: {a} vs {b}, where lhs is {a} and rhs is {b}"));
+                continue;
+            }
+        };
         let (x, y) = (&a.geometry.sizes, &b.geometry.sizes);
         let differs = [
             (
@@ -485,7 +581,7 @@ fn check_carried(operator: &str, names: [&str; 2], left: &[TensorSpec], right: &
         ];
         let differs: Vec<String> = differs.into_iter().filter(|(differs, _)| *differs).map(|(_, said)| format!("'{said}'")).collect();
         if !differs.is_empty() {
-            found.push(format!("pair[{i}] differ in {}, where lhs is {} and rhs is {}", differs.join(", "), shown(a), shown(b)));
+            found.push(format!("pair[{i}] differ in {}, where lhs is {} and rhs is {}", differs.join(", "), shown(left), shown(right)));
         }
     }
     if found.is_empty() {

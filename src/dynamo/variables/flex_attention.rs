@@ -7,7 +7,7 @@ use std::rc::Rc;
 use rustpython_vm::builtins::PyDict;
 use rustpython_vm::{AsObject, PyObjectRef, PyResult, VirtualMachine};
 
-use super::control_flow::{Made, Traced, fresh, trace};
+use super::control_flow::{Carried, Made, Traced, fresh, trace};
 use super::higher_order_ops::nodes;
 use crate::aot::laid_out_like;
 use crate::dispatch::Value;
@@ -69,12 +69,12 @@ fn body(
     given: &mut Vec<NodeId>,
     vm: &VirtualMachine,
 ) -> PyResult<(Traced, Vec<NodeId>)> {
-    let (args, takes) = fresh(recorder, like, given, vm)?;
+    let (args, takes) = fresh(recorder, &like.iter().cloned().map(Carried::Tensor).collect::<Vec<_>>(), given, vm)?;
     let before = BY_POSITION.replace(true);
     let traced = trace(recorder, mark, ("flex_attention", function), args, takes, vm);
     BY_POSITION.set(before);
     let mut traced = traced?;
-    let [Some(result)] = traced.results.as_slice() else {
+    let [Value::Tensor(result)] = traced.results.as_slice() else {
         return Err(raise(Error::runtime("Expected output of score_mod to be a tensor."), vm));
     };
     traced.part.returns = Arg::Node(recorder.node_of(result).map_err(|e| raise(e, vm))?);
@@ -101,8 +101,8 @@ pub fn flex_attention(recorder: &Rc<Recorder>, [score, mask]: [&PyObjectRef; 2],
     sizes[3] = value.size(3);
     let strides = laid_out_like(&sizes, &query.geometry());
     let out = TensorSpec::strided(sizes, strides, query.dtype(), query.device());
-    let results: Vec<Option<Tensor>> =
-        [&out, &rows, &rows].into_iter().map(|spec| Tensor::fake(spec).map(Some)).collect::<Result<_, _>>().map_err(error)?;
+    let results: Vec<Value> =
+        [&out, &rows, &rows].into_iter().map(|spec| Tensor::fake(spec).map(Value::Tensor)).collect::<Result<_, _>>().map_err(error)?;
     let mut operands = tensors.clone();
     operands.extend(recorder.tensors_of(&score_reads));
     let parts: Vec<Part> = vec![of_score.part, of_mask.part];

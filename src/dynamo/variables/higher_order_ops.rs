@@ -152,7 +152,7 @@ pub fn checkpoint(
         part.takes.extend(id.filter(|id| free.contains(id) && !part.takes.contains(id)));
     }
     let cut = recorder.cut(mark, &[part], &[]);
-    let all: Vec<_> = outputs.into_iter().map(Some).collect();
+    let all: Vec<Value> = outputs.into_iter().map(Value::Tensor).collect();
     for body in &cut.bodies {
         let mut graph = body.graph.clone();
         graph.checkpoint_policy = policy;
@@ -366,7 +366,7 @@ pub fn function(
             let places = (0..tensors.len()).filter(|i| is_written(&tensors[*i])).map(|i| Arg::Int(i as i64)).collect();
             keywords.push(("dirty_idx".into(), Arg::List(places)));
         }
-        let all: Vec<_> = results.iter().cloned().map(Some).collect();
+        let all: Vec<Value> = results.iter().cloned().map(Value::Tensor).collect();
         recorder.call_higher_order("autograd_function_apply", call, keywords, &all);
     }
     let mut results = results.iter();

@@ -27,8 +27,8 @@ def while_loop(cond_fn, body_fn, carried_inputs):
             with _native_compile._suspended():
                 return _run(cond_fn, body_fn, carried_inputs)
     if _native_compile._is_capturing():
-        if not all(isinstance(leaf, torch.Tensor) for leaf in leaves):
-            raise NotImplementedError("while_loop: integers as carried_inputs of a compiled loop are not supported yet")
+        if any(isinstance(leaf, bool) for leaf in leaves):
+            raise NotImplementedError("while_loop: booleans as carried_inputs of a compiled loop are not supported yet")
         condition, body = (Flat("torch.while_loop", function, spec.unflatten) for function in (cond_fn, body_fn))
         return _native_compile._while_loop(condition, body, tuple(leaves), body.together)
     return _run(cond_fn, body_fn, carried_inputs)
