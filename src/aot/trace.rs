@@ -310,6 +310,12 @@ impl Tracer {
         self.known(t).is_some()
     }
 
+    /// The name of a tensor of this graph as yet.
+    pub fn name_of(&self, value: &Value) -> Option<String> {
+        let Value::Tensor(t) = value else { return None };
+        self.known(t).map(|id| self.graph.borrow().node(id).name.to_string())
+    }
+
     fn known(&self, t: &Tensor) -> Option<NodeId> {
         self.nodes.borrow().get(&t.id()).copied()
     }
@@ -434,6 +440,7 @@ impl Tracer {
             recompute: origin.recompute,
             checkpoint_region: origin.checkpoint_region,
             annotation: origin.annotation.or_else(origin::annotation),
+            from_node: origin.from_node,
             ..Meta::default()
         }
     }

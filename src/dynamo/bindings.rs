@@ -218,6 +218,12 @@ mod native {
         noted
     }
 
+    /// What numbers the calls of modules while a program is exported; `None` where none is.
+    #[pyfunction]
+    fn _number_module_calls(by: Option<PyObjectRef>) {
+        crate::dynamo::variables::nn_module::number_calls(by);
+    }
+
     /// What the call of a module gives: where its `forward` was recorded on its own, that returned it.
     #[pyfunction]
     fn _gives(result: PyObjectRef, vm: &VirtualMachine) -> PyResult {

@@ -33,6 +33,8 @@ const NO_EFFECT: &[(&str, &str, &str)] = &[
     ("torch.fx.node.Node.is_impure", "impure_random", "calls that draw numbers are kept or not by their operator"),
     ("torch.fx.interpreter.", "args kwargs target", "PyTorch's own methods take them for those of a script"),
     ("torch.fx.graph_module.GraphModule.print_readable", "colored _", "what is printed has no colours"),
+    ("torch.export.unflatten.InterpreterModule.print_readable", "colored", "what is printed has no colours"),
+    ("torch.export.unflatten.UnflattenedModule.print_readable", "colored", "what is printed has no colours"),
     ("torch.fx.graph.Graph.python_code", "_", "says how PyTorch writes its own code"),
     ("torch.fx.graph_module.GraphModule.__new__", "args kwargs", "are those of its initialization"),
     ("torch.fx.experimental.proxy_tensor.make_fx", "record_module_stack record_stack_traces", "stacks are recorded in any case"),

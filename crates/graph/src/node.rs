@@ -224,6 +224,8 @@ pub struct Meta {
     pub checkpoint_region: Option<u32>,
     /// What the script annotated it with.
     pub annotation: Option<Rc<Annotation>>,
+    /// The node of the graph that was replayed to make this one (torch.fx's `from_node`), where that is told.
+    pub from_node: Option<Rc<str>>,
     /// Of a recording, where its value requires grad: the name of the autograd node that gave it, empty for a leaf.
     pub grad_fn: Option<Rc<str>>,
     /// Of a recording, where its value is a tensor of a class of the script's: the name of the class.

@@ -24,6 +24,8 @@ pub struct Origin {
     pub checkpoint_region: Option<u32>,
     /// What the script annotated it with.
     pub annotation: Option<Rc<Annotation>>,
+    /// The node that is replayed.
+    pub from_node: Option<Rc<str>>,
     /// Symbolic numbers that the script hands to it.
     pub numbers: Vec<Expr>,
     /// The number of the script's policy that decides on each call.

@@ -28,6 +28,13 @@ struct Entered {
 
 thread_local! {
     static ENTERED: RefCell<Vec<Entered>> = const { RefCell::new(Vec::new()) };
+    static NUMBERING: RefCell<Option<PyObjectRef>> = const { RefCell::new(None) };
+}
+
+/// Lets a function of the library's number the calls of modules in place of their identities, while a program is exported: it is given
+/// the module, and gives a number or `None`, with which the call is not told. `None` ends that.
+pub fn number_calls(by: Option<PyObjectRef>) {
+    NUMBERING.set(by);
 }
 
 /// Forgets modules that an ended run was in.
@@ -140,8 +147,13 @@ fn push(module: PyObjectRef, path: Rc<str>, body: Option<PyObjectRef>, is_root: 
     let calls_root =
         ENTERED.with_borrow(|entered| matches!(entered.as_slice(), [root] if root.stack.called.is_empty() && root.module.is(&module)));
     let mut called = around.as_ref().map_or_else(Vec::new, |(_, stack)| stack.called.clone());
+    let numbering = NUMBERING.with_borrow(Clone::clone);
+    let number = match &numbering {
+        Some(number) => number.call((module.clone(),), vm).ok().and_then(|number| number.try_to_value(vm).ok()),
+        None => Some(module.get_id()),
+    };
     // The compiled module's own call is not told: its `forward` is the frame.
-    if !(is_root || calls_root) {
+    if let (Some(id), false) = (number, is_root || calls_root) {
         let outer = called.last().map(|outer| outer.path.clone());
         let place = match (&around, outer) {
             (None, _) => found_at(&module, vm).unwrap_or_else(|| path.clone()),
@@ -151,7 +163,7 @@ fn push(module: PyObjectRef, path: Rc<str>, body: Option<PyObjectRef>, is_root: 
             }
         };
         let class = Rc::new(PyObjectRef::from(module.class().to_owned()));
-        called.push(Rc::new(CalledModule { id: module.get_id(), path: place, class }));
+        called.push(Rc::new(CalledModule { id, path: place, class }));
     }
     let stack = Rc::new(ModuleStack { name: path.clone(), called });
     set_modules(Some(stack.clone()));

@@ -323,6 +323,13 @@ mod native {
         crate::python::native::export::called(function, &names, &inputs, state, env, vm)
     }
 
+    /// The name of a value in the graph that is being traced; `None` for what is no value of it.
+    #[pyfunction]
+    fn _traced_name(value: PyObjectRef, vm: &VirtualMachine) -> Option<String> {
+        let traced = to_value(&value, vm)?;
+        crate::aot::trace::current_tracer()?.name_of(&traced)
+    }
+
     /// `_exported_functional(graph, inputs, rules, apart)`: the graph functionalized, and of each input whether it is written to.
     #[pyfunction]
     fn _exported_functional(

@@ -380,6 +380,9 @@ impl Tell<'_> {
         if let Some(annotation) = &meta.annotation {
             dict.set_item("custom", vm.ctx.new_str(&*annotation.shown).into(), vm)?;
         }
+        if let Some(name) = &meta.from_node {
+            dict.set_item("from_node", vm.ctx.new_str(&**name).into(), vm)?;
+        }
         if let Some(region) = meta.checkpoint_region {
             dict.set_item("ac_graph_id", vm.ctx.new_int(region).into(), vm)?;
         }

@@ -8,10 +8,11 @@ import torch
 from .dynamic_shapes import AdditionalInputs, Dim, ShapesCollection, dims
 from .exported_program import CustomDecompTable, ExportedProgram, ModuleCallEntry, ModuleCallSignature, default_decompositions
 from .graph_signature import ExportBackwardSignature, ExportGraphSignature
+from .unflatten import FlatArgsAdapter, UnflattenedModule, unflatten
 
 __all__ = [
     "AdditionalInputs", "Dim", "ExportBackwardSignature", "ExportGraphSignature", "ExportedProgram", "CustomDecompTable",
-    "ModuleCallEntry", "ModuleCallSignature", "ShapesCollection", "default_decompositions", "dims", "draft_export", "export",
+    "FlatArgsAdapter", "UnflattenedModule", "ModuleCallEntry", "ModuleCallSignature", "ShapesCollection", "default_decompositions", "dims", "draft_export", "export",
     "export_for_training", "load", "save", "unflatten",
 ]  # fmt: skip
 
@@ -43,10 +44,8 @@ def export(
 
     if not isinstance(mod, torch.nn.Module):
         raise ValueError(f"Expected `mod` to be an instance of `torch.nn.Module`, got {type(mod)}.")
-    if preserve_module_call_signature:
-        raise NotImplementedError("export(preserve_module_call_signature=...) is not available in the playground")
     try:
-        return trace(mod, args, kwargs, dynamic_shapes)
+        return trace(mod, args, kwargs, dynamic_shapes, preserve_module_call_signature)
     except (UserError, GuardOnDataDependentSymNode) as error:
         said = _in_full(error) if isinstance(error, GuardOnDataDependentSymNode) else error
         error.args = (f"{said}\n\n{_ADVICE}",)
@@ -97,7 +96,6 @@ def _absent(name, why):
 
 save = _absent("save", "it has no files")
 load = _absent("load", "it has no files")
-unflatten = _absent("unflatten", "an exported program is one graph there")
 
 
 class DraftExportReport:

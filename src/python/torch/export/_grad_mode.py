@@ -91,6 +91,11 @@ def _extract(graph, part, given, mode, name, attribute, names):
         body.name = attribute
         call = graph.call_function(wrap_with_set_grad_enabled, (mode, body, *read))
         call.name = given[0].name if len(given) == 1 else _NAME
+        stacks = [list(node.meta["nn_module_stack"].items()) for node in part if "nn_module_stack" in node.meta]
+        if stacks:
+            # The modules that all of it is in.
+            shared = [each[0] for each in zip(*stacks) if all(other == each[0] for other in each)]
+            call.meta["nn_module_stack"] = body.meta["nn_module_stack"] = dict(shared)
         for i, node in enumerate(given):
             item = graph.call_function(_operator_getitem, (call, i))
             item.name = _getitem(next(names)) if len(given) == 1 else node.name

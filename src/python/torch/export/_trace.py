@@ -4,6 +4,7 @@ import inspect
 import operator
 import re
 import warnings
+from dataclasses import dataclass
 
 import torch
 from torch import _native_aot, _native_fake
@@ -14,6 +15,7 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 from ._constraints import bounds_of, check_constraints, range_constraints
 from ._grad_mode import extract_regions, name_inputs
 from ._lines import library_line
+from ._module_calls import NO_STACK, ModuleCalls
 from .dynamic_shapes import Dim, _user_error, combined_arguments, spread, with_paths
 from .graph_signature import (
     ConstantArgument, ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec, SymIntArgument, TensorArgument,
@@ -109,8 +111,8 @@ def _attributes(mod):
     return found
 
 
-def trace(mod, args, kwargs, dynamic_shapes):
-    """The program of a module's `forward`, for inputs like these."""
+def trace(mod, args, kwargs, dynamic_shapes, preserved=()):
+    """The program of a module's `forward`, for inputs like these. `preserved`: the modules whose signatures are kept."""
     from torch._dynamo.exc import UserError
 
     from .exported_program import ExportedProgram
@@ -121,13 +123,14 @@ def trace(mod, args, kwargs, dynamic_shapes):
         dynamic_shapes = dynamic_shapes.dynamic_shapes(mod, args, kwargs)
     inputs = Inputs(mod, args, kwargs or {}, dynamic_shapes)
     count, result = len(inputs.state), {}
+    calls = inputs.calls = ModuleCalls(mod, preserved)
     before = _attributes(mod)
 
     def flat_function(values):
         state, given = dict(zip(inputs.state, values)), iter(values[count:])
         leaves = [next(given) if isinstance(leaf, torch.Tensor) else leaf for leaf in inputs.leaves]
         args, kwargs = tree_unflatten(leaves, inputs.in_spec)
-        with _Swapped(mod, state) as swapped:
+        with _Swapped(mod, state) as swapped, calls:
             leaves, result["spec"] = tree_flatten(mod(*args, **kwargs))
             # A buffer that was given another tensor is written to at the end.
             for name, value in swapped.assigned():
@@ -154,41 +157,53 @@ def trace(mod, args, kwargs, dynamic_shapes):
             stacklevel=3,
         )
     check_constraints(inputs)
-    _place_library_calls(native, mod)
+    _place_library_calls(native, mod, calls)
     paths = {id(value): name for name, value in before.items()}
     lifted = (f"lifted_tensor_{i}" for i in range(len(constants)))
     inputs.constants = {paths.get(id(t)) or next(lifted): t for t in constants}
-    graph, regions, signature = ordered(native, inputs, [], result["written"])
+    graph, regions, signature, named = ordered(native, inputs, [], result["written"])
     constants = {**{name: t for name, t in inputs.buffers.items() if not inputs.persistent[name]}, **inputs.constants}
     state_dict = {**inputs.parameters, **{name: t for name, t in inputs.buffers.items() if inputs.persistent[name]}}
     return ExportedProgram(
-        graph, regions, signature, state_dict, range_constraints(inputs), constants, inputs, (native, result["written"]), result["spec"]
-    )
+        graph, regions, signature, state_dict, range_constraints(inputs), constants, inputs,
+        Traced(native, result["written"], None, {node.name: name for name, node in named.items()}), result["spec"], calls.signatures(named),
+    )  # fmt: skip
 
 
-def _place_library_calls(native, mod):
+@dataclass
+class Traced:
+    """What a program is taken apart from: the compiler's graph, the buffers that were assigned to, of each input whether the graph gives its
+    new value, and the names that values have there."""
+
+    native: object
+    written: list
+    mutated: list | None
+    names: dict
+
+
+def _place_library_calls(native, mod, calls):
     """Says of calls in PyTorch's own modules where those make them."""
     graph, _ = python_graph(native)
     for node in graph.nodes:
-        path = [path for path, _ in _modules(node)][-1:]
+        path = [path for path, _ in calls.stack(node).values()][-1:]
         name = str(node.args[0].target if node.target is operator.getitem else node.target).split(".")[1:2]
         found = library_line(mod.get_submodule(path[0] if path else ""), name[0] if name else "")
         if found is not None:
             native.set_source(node.name, *found)
 
 
-def _modules(node):
-    """The modules that a call was made in, outermost first: their paths below the one that is exported, and their classes."""
-    stack = list((node.meta.get("nn_module_stack") or {}).values())
-    return [(path[len(stack[0][0]) :].removeprefix("."), cls) for path, cls in stack]
-
-
-def _tell_modules(graph):
+def _tell_modules(graph, calls):
     """Says of every call in which modules it was made, as exported programs do."""
     for node in graph.nodes:
         if "nn_module_stack" in node.meta:
-            told = {f"L__self__{path}": (path, f"{cls.__module__}.{cls.__qualname__}") for path, cls in _modules(node)}
-            node.meta["nn_module_stack"] = told
+            node.meta["nn_module_stack"] = calls.stack(node)
+    for node in graph.nodes:
+        if node.op in ("placeholder", "output") or "nn_module_stack" in node.meta:
+            continue
+        # A graph is read where it is called.
+        caller = next(iter(node.users), None) if node.op == "get_attr" else None
+        stack = caller.meta.get("nn_module_stack") if caller is not None else None
+        node.meta["nn_module_stack"] = dict(stack or {NO_STACK: (NO_STACK, NO_STACK)})
 
 
 def last_calls(graph, target, these):
@@ -246,8 +261,9 @@ class _Watched(dict):
 def ordered(native, inputs, mutated, written=()):
     """The graph with inputs and values named as PyTorch names them, the modules it calls, and what inputs and outputs are. `mutated`
     says of every input whether the graph gives its new value, ahead of the results. `written` are the buffers that were assigned to:
-    the last calls write to them."""
+    the last calls write to them. Also gives nodes by the names that the compiler's graph has for them."""
     graph, parts = python_graph(native)
+    named = {node.name: node for node in graph.nodes}
     bodies = {name: part for name, part in parts.items() if isinstance(part, torch.nn.Module)}
     placeholders = graph.find_nodes(op="placeholder")
     if mutated:
@@ -278,7 +294,8 @@ def ordered(native, inputs, mutated, written=()):
     regions = extract_regions(graph)
     outputs = list(graph.output_node().args[0])
     _check_unknown(graph, inputs)
-    _tell_modules(graph)
+    for part in (graph, *(part.graph for part in (*regions.values(), *bodies.values()) if hasattr(part, "graph"))):
+        _tell_modules(part, inputs.calls)
     _Names(graph, specs, inputs).rename()
     name_inputs(graph, regions)
     _name_inputs_of_bodies(graph, bodies)
@@ -286,7 +303,7 @@ def ordered(native, inputs, mutated, written=()):
     written = [i for i, is_mutated in enumerate(mutated) if is_mutated]
     output_specs = [_mutation(outputs[at], i, inputs, specs) for at, i in enumerate(written)]
     output_specs += [_output(value) for value in outputs[len(written) :]]
-    return graph, {**regions, **bodies}, ExportGraphSignature(specs, output_specs)
+    return graph, {**regions, **bodies}, ExportGraphSignature(specs, output_specs), named
 
 
 def _name_inputs_of_bodies(graph, bodies):
@@ -431,7 +448,11 @@ def _check(graph, condition, place):
     with graph.inserting_after(condition):
         said = _failed(condition._written, condition)
         check = graph.create_node("call_function", torch.ops.aten._assert_scalar.default, (condition, said), name="_check")
-    condition.meta["stack_trace"] = check.meta["stack_trace"] = place
+    read = condition.args[0].meta
+    for made in (condition, check):
+        made.meta["stack_trace"] = place
+        if "nn_module_stack" in read:
+            made.meta["nn_module_stack"] = read["nn_module_stack"]
     return check
 
 

@@ -10,7 +10,8 @@ from torch.fx.graph_module import GraphModule
 from torch.utils._pytree import TreeSpec, tree_flatten
 
 from ._constraints import GuardsFn, guards
-from ._trace import ordered
+from ._module_calls import entries
+from ._trace import Traced, ordered
 from .graph_signature import InputKind, OutputKind
 
 __all__ = ["CustomDecompTable", "ExportedProgram", "ModuleCallEntry", "ModuleCallSignature", "default_decompositions"]
@@ -80,10 +81,13 @@ def default_decompositions():
 class ExportedProgram:
     """A program as one graph, its signature, and the state it was exported with."""
 
-    def __init__(self, graph, regions, signature, state_dict, constraints, constants, inputs, traced, out_spec):
+    def __init__(self, graph, regions, signature, state_dict, constraints, constants, inputs, traced, out_spec, signatures):
         self._graph_module = GraphModule(regions, graph, "GraphModule")
         self._graph_signature, self._state_dict, self._range_constraints = signature, state_dict, constraints
         self._constants, self._inputs, self._traced, self._out_spec = constants, inputs, traced, out_spec
+        self._module_signatures = signatures
+        own = ModuleCallSignature([], [], inputs.in_spec, out_spec, list(inputs.names))
+        self._module_call_graph = entries(inputs.calls.hierarchy, own, signatures)
 
     graph_module = property(lambda self: self._graph_module, doc="The graph as a module.")
     graph = property(lambda self: self._graph_module.graph, doc="The graph.")
@@ -94,13 +98,9 @@ class ExportedProgram:
     range_constraints = property(lambda self: self._range_constraints, doc="Between which numbers symbolic sizes lie.")
     example_inputs = property(lambda self: (self._inputs.args, self._inputs.kwargs), doc="What the program was exported for.")
     call_spec = property(lambda self: CallSpec(self._inputs.in_spec, self._out_spec), doc="The trees that the program takes and gives.")
-    dialect = property(lambda self: "ATEN" if self._traced is None else "TRAINING", doc="The kind of its operators.")
+    dialect = property(lambda self: "TRAINING" if self._traced.mutated is None else "ATEN", doc="The kind of its operators.")
 
-    @property
-    def module_call_graph(self):
-        """The program's own entry: modules within it are not kept apart."""
-        signature = ModuleCallSignature([], [], self._inputs.in_spec, self._out_spec, list(self._inputs.names))
-        return [ModuleCallEntry("", signature)]
+    module_call_graph = property(lambda self: self._module_call_graph, doc="The program's own call and the modules within it.")
 
     def parameters(self):
         """The parameters."""
@@ -133,17 +133,16 @@ class ExportedProgram:
 
     def run_decompositions(self, decomp_table=None, decompose_custom_triton_ops=False):
         """The program functionalized: writes are outputs, and operators are taken apart as the table says, by default into ATen's core."""
-        if self._traced is None:
-            raise NotImplementedError("decomposing a program that was decomposed is not available in the playground")
         table = default_decompositions() if decomp_table is None else decomp_table
         rules = {op: rule for op, rule in table.items() if not isinstance(rule, _Whole)}
         # The copy of a constant is one like any other.
         rules[torch.ops.aten.lift_fresh_copy.default] = lambda constant: torch.ops.aten.clone.default(constant)
         apart = [str(op) for op, rule in table.items() if isinstance(rule, _Whole)]
-        inputs, (native, written) = self._inputs, self._traced
+        inputs, native, written = self._inputs, self._traced.native, self._traced.written
         fakes = [*inputs.fakes, *inputs.constants.values(), *inputs.user_fakes.values()]
         module, mutated = _native_aot._exported_functional(_Traced(native), fakes, rules, apart)
-        graph, regions, signature = ordered(module._native, inputs, mutated, written)
+        mutated = self._traced.mutated or mutated
+        graph, regions, signature, named = ordered(module._native, inputs, mutated, written)
         constants = set(signature.inputs_to_lifted_tensor_constants)
         for node in list(graph.nodes):
             if node.target is torch.ops.aten.detach.default and node.args[0].op == "call_function":
@@ -152,9 +151,26 @@ class ExportedProgram:
                 if of.target is torch.ops.aten.clone.default and of.args[0].name in constants:
                     node.replace_all_uses_with(of)
                     graph.erase_node(node)
+        names = {node.name: name for name, node in named.items()}
         return ExportedProgram(
-            graph, regions, signature, self._state_dict, self._range_constraints, self._constants, inputs, None, self._out_spec
-        )
+            graph, regions, signature, self._state_dict, self._range_constraints, self._constants, inputs,
+            Traced(module._native, written, mutated, names), self._out_spec, self._renamed_signatures(graph),
+        )  # fmt: skip
+
+    def _renamed_signatures(self, graph):
+        """The signatures that are kept, with the names that values have in a graph that this one became."""
+        made = {node._from_node: node.name for node in graph.nodes if node._from_node}
+        known = {node.name: node for node in self.graph.nodes}
+        signatures = copy.deepcopy(self._module_signatures)
+        for signature in signatures.values():
+            for arg in [*signature.inputs, *signature.outputs]:
+                # A conversion that changes nothing is not in the other graph.
+                node = known.get(arg.name)
+                while node is not None and self._traced.names.get(node.name) not in made and str(node.target).startswith("aten.to."):
+                    node = node.args[0]
+                if node is not None:
+                    arg.name = made.get(self._traced.names.get(node.name), node.name)
+        return signatures
 
     def module(self, check_guards=True):
         """The program as a module of its own, with its parameters, that takes what was exported took."""
@@ -163,7 +179,7 @@ class ExportedProgram:
     def __deepcopy__(self, memo):
         return ExportedProgram(
             copy.deepcopy(self.graph), dict(self.graph_module.named_children()), copy.deepcopy(self._graph_signature), copy.deepcopy(self._state_dict, memo),
-            dict(self._range_constraints), copy.deepcopy(self._constants, memo), self._inputs, self._traced, self._out_spec,
+            dict(self._range_constraints), copy.deepcopy(self._constants, memo), self._inputs, self._traced, self._out_spec, copy.deepcopy(self._module_signatures),
         )  # fmt: skip
 
 

@@ -77,6 +77,7 @@ def python_graph(native, functions=()):
         if "custom" in meta:
             meta["custom"] = annotation_shown_as(meta["custom"])
         node._written = meta.pop("written", None)
+        node._from_node = meta.pop("from_node", None)
         node.meta.update(meta)
         return node
 

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 
 import torch
+from torch.fx import _pytree as fx_pytree
 from torch.fx.node import Node, map_arg, qualified_name, type_repr
 from torch.utils._dtype_abbrs import dtype_abbrs
 
@@ -153,14 +154,6 @@ class _PyTreeCodeGen(CodeGen):
 
     def process_outputs(self, outputs):
         return torch.utils._pytree.tree_unflatten(outputs, self.out_spec)
-
-
-class _FlattenSpec:
-    """`torch.fx._pytree`, as far as written code reads it."""
-
-    @staticmethod
-    def tree_flatten_spec(tree, spec):
-        return torch.utils._pytree.tree_flatten(tuple(tree))[0]
 
 
 class Graph:
@@ -514,7 +507,7 @@ class _Writer:
         head = self.graph._codegen.gen_fn_def(self.inputs, self.returns)
         body = "".join(f"    {line}\n" if line else "\n" for line in lines)
         if isinstance(self.graph._codegen, _PyTreeCodeGen):
-            self.globals |= {"fx_pytree": _FlattenSpec, "pytree": torch.utils._pytree}
+            self.globals |= {"fx_pytree": fx_pytree, "pytree": torch.utils._pytree}
         else:
             del self.globals["fx_pytree"], self.globals["pytree"]
         wraps = "\n".join(f'torch.fx._symbolic_trace.wrap("{name}")' for name in self.wrapped)

@@ -87,6 +87,8 @@ class Node:
         self.meta = {}
         # The symbolic sizes and strides of its value, or its symbolic number, as text.
         self._written = None
+        # The node of a replayed graph that it was made by, by its name.
+        self._from_node = None
         self.users = {}
         self._input_nodes = {}
         self._prev = self._next = self
