@@ -4,6 +4,7 @@ use crate::autograd::ViewStep;
 use crate::dispatch::{Call, OpEntry, Value, fill_args, lookup, op};
 use crate::error::{Error, Result};
 use crate::ops::shapes::{wrap_dim, wrap_dims};
+use crate::ops::views::sum_to;
 use crate::shape::SymInt;
 use crate::t;
 use crate::tensor::Tensor;
@@ -82,20 +83,16 @@ fn unsqueeze_like(view: &Tensor, base: &Tensor, call: &Call) -> Result<Tensor> {
 fn expand_inverse(view: &Tensor, base: &Tensor) -> Result<Tensor> {
     let (sizes, wanted) = (view.sizes(), base.sizes());
     let lead = sizes.len() - wanted.len();
-    let mut dims: Vec<i64> = (0..lead as i64).collect();
-    for (i, want) in wanted.iter().enumerate() {
-        if want.sym_eq(1)? && !sizes[lead + i].sym_eq(1)? {
-            dims.push((lead + i) as i64);
-        }
+    let mut is_repeated = lead > 0;
+    for (have, want) in sizes[lead..].iter().zip(&wanted) {
+        is_repeated |= want.sym_eq(1)? && !have.sym_eq(1)?;
     }
-    if dims.is_empty() {
+    if !is_repeated {
         return Ok(view.clone());
     }
     // Each element of the base gets what was added to its copies.
     let added = t!("sub.Tensor", view, base)?;
-    let summed = t!("sum.dim_IntList", added, dims, true)?;
-    let summed = if lead > 0 { t!("view", summed, wanted)? } else { summed };
-    t!("add.Tensor", base, summed)
+    t!("add.Tensor", base, sum_to(&added, &wanted)?)
 }
 
 fn multi_inverse(step: &ViewStep, base: &Tensor, view: &Tensor) -> Result<Tensor> {

@@ -644,12 +644,13 @@ def disable(fn=None, recursive=True, *, reason=None, wrapping=True):
 
     @functools.wraps(fn)
     def outside(*args, **kwargs):
-        if not _native_compile._is_compiling():
-            return fn(*args, **kwargs)
-        _native_compile._graph_break("disabled", _shown(fn), reason)
+        is_captured = _native_compile._is_compiling()
+        if is_captured:
+            _native_compile._graph_break("disabled", _shown(fn), reason)
+        # Also where a frame was skipped, whose functions are captured as frames of their own.
         with _native_compile._suspended() if recursive else _native_compile._skipped(1):
             result = fn(*args, **kwargs)
-        return _native_compile._returned(result)
+        return _native_compile._returned(result) if is_captured else result
 
     return outside
 
