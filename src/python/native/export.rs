@@ -48,10 +48,12 @@ pub fn functionalized(f: &Function, specs: &[InputSpec], rules: PyDictRef, apart
     let mut config = config(&Pipeline::plain(Partitioner::Default), false, None);
     config.script_decompositions = Some(decompose_by(&rules, vm)?);
     let apart: HashSet<String> = apart.into_iter().collect();
+    // Nothing is differentiated: how products are folded does not depend on what requires grad.
+    let specs: Vec<InputSpec> = specs.iter().map(|spec| InputSpec { requires_grad: false, ..spec.clone() }).collect();
     let (graph, metadata) = {
         let _library = ForAnyLibrary::new();
         let _whole = KeepWhole::new(move |entry| can_stay_whole(entry) && !apart.contains(entry.name));
-        export(f, specs, &config, Exported::Inference).map_err(|e| raise(e, vm))?
+        export(f, &specs, &config, Exported::Inference).map_err(|e| raise(e, vm))?
     };
     let module = graph_module::script_module(PyGraphModule::new((*graph).clone()), vm)?;
     let mutated = metadata.input_info.iter().map(|i| vm.ctx.new_bool(i.mutates_data || i.mutates_metadata).into()).collect();

@@ -32,7 +32,7 @@ _CORE = {
         "_native_batch_norm_legit_no_training.default _softmax.default _to_copy.default addmm.default addmv.default "
         "arange.start_step cauchy.default dist.default elu.default exponential.default flip.default gelu.default "
         "geometric.default hardtanh.default index_select.default leaky_relu.default log_normal.default "
-        "max_pool2d_with_indices_backward.default native_batch_norm.default native_dropout.default native_group_norm.default "
+        "max_pool2d_with_indices_backward.default clamp.default embedding.default native_layer_norm.default relu.default native_batch_norm.default native_dropout.default native_group_norm.default "
         "normal.Tensor_Tensor normal.Tensor_float normal.float_Tensor normal.float_float normal_functional.default "
         "add.Tensor adaptive_max_pool2d.default grid_sampler_2d.default repeat_interleave.Tensor tril_indices.default triu_indices.default "
         "permute_copy.default rrelu_with_noise_backward.default uniform.default"
@@ -103,10 +103,21 @@ def get_decompositions(aten_ops, type="post_autograd"):
     rules = {}
     for op in aten_ops:
         overloads = [op] if isinstance(op, OpOverload) else found[str(op)]
-        if not any(o in decomposition_table for o in overloads):
+        # Of what has no rule in PyTorch, there is none here.
+        if not any(o in decomposition_table for o in overloads) and _packet(op) in _absent_names():
             raise NotImplementedError(f"the decomposition of {op} is not available in the playground")
         rules.update((o, decomposition_table[o]) for o in overloads if o in decomposition_table)
     return rules
+
+
+def _packet(op):
+    return str(op).split(".")[1]
+
+
+def _absent_names():
+    from torch._decomp._absent import NAMES
+
+    return NAMES
 
 
 def remove_decompositions(decompositions, aten_ops):
@@ -117,5 +128,11 @@ def remove_decompositions(decompositions, aten_ops):
 
 
 def core_aten_decompositions():
-    """Rules for what is not in ATen's core."""
+    """Rules for what is not in ATen's core, with those of operators that are composed of others."""
+    from torch.export import default_decompositions
+
+    return default_decompositions()
+
+
+def _core_rules():
     return {op: rule for op, rule in decomposition_table.items() if str(op) not in _CORE}

@@ -1,5 +1,7 @@
 """Rules that take operators apart into the core of ATen, where the default backend of `torch.compile` has none or others."""
 
+import math
+
 import torch
 
 aten = torch.ops.aten
@@ -69,6 +71,74 @@ def _addcdiv(self, tensor1, tensor2, *, value=1):
     return self + tensor1 * value / tensor2
 
 
+@_rule(aten.native_layer_norm.default)
+def _native_layer_norm(input, normalized_shape, weight, bias, eps):
+    is_low = input.dtype in (torch.float16, torch.bfloat16)
+    wide = input.to(torch.float32) if is_low else input
+    dims = list(range(input.dim() - len(normalized_shape), input.dim()))
+    var, mean = torch.var_mean(wide, dims, correction=0, keepdim=True)
+    rstd = torch.rsqrt(var + eps)
+    out = (wide - mean) * rstd
+    out = out if weight is None else out * weight
+    out = out if bias is None else out + bias
+    return tuple(t.to(input.dtype) for t in (out, mean, rstd)) if is_low else (out, mean, rstd)
+
+
+@_rule(aten.embedding.default)
+def _embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
+    if indices.dim() > 1:
+        return weight[indices]
+    rows = weight.index_select(0, indices)
+    return rows.squeeze(0) if indices.dim() == 0 else rows
+
+
+@_rule(aten.relu.default)
+def _relu(self):
+    return torch.where(torch.le(self, 0), 0, self)
+
+
+@_rule(aten.clamp.default)
+def _clamp(self, min=None, max=None):
+    if min is not None:
+        self = torch.where(torch.isnan(self) | (self >= min), self, min)
+    if max is not None:
+        self = torch.where(torch.isnan(self) | (self <= max), self, max)
+    return self
+
+
+@_rule(aten._scaled_dot_product_flash_attention_for_cpu.default)
+def _flash_attention_for_cpu(query, key, value, dropout_p=0.0, is_causal=False, *, attn_mask=None, scale=None):
+    output, weights = aten._scaled_dot_product_attention_math.default(
+        query, key, value, attn_mask=attn_mask, dropout_p=dropout_p, is_causal=is_causal, dropout_mask=None, scale=scale,
+        enable_gqa=query.size(1) != key.size(1),
+    )  # fmt: skip
+    # The fused operator lays its result out with places outermost.
+    return output.permute(2, 0, 1, 3).contiguous().permute(1, 2, 0, 3), weights
+
+
+@_rule(aten.upsample_linear1d.default, aten.upsample_linear1d.vec)
+def _upsample_linear1d(input, output_size, align_corners, scales=None):
+    size = input.size(2)
+    scale = scales[0] if isinstance(scales, (list, tuple)) else scales
+    count = output_size[0] if output_size is not None else math.floor(size * scale)
+    if align_corners:
+        step = (size - 1) / (count - 1) if count > 1 else 0
+    else:
+        step = 1.0 / scale if scale is not None and scale > 0 else size / count
+    place = torch.arange(count, device=input.device).to(input.dtype if input.is_floating_point() else torch.get_default_dtype())
+    place = (place * step if align_corners else (place + 0.5) * step - 0.5).clamp(min=0.0).reshape(count)
+    before = place.to(torch.int64)
+    behind = (before + 1).clamp(max=size - 1)
+    left, right = (aten._unsafe_index.Tensor(input, [None, None, at]) for at in (before, behind))
+    share = (place - before).clamp(0.0, 1.0).to(input.dtype)
+    return (left + (right - left) * share).contiguous()
+
+
+@_rule(aten._unsafe_index.Tensor)
+def _unsafe_index(self, indices):
+    return aten.index.Tensor(self, indices)
+
+
 @_rule(aten.split.Tensor)
 def _split(self, split_size, dim=0):
     count, rest = divmod(self.size(dim), split_size) if split_size else (1, 0)
@@ -136,3 +206,14 @@ def _select_scatter(self, src, dim, index):
     positions = aten.arange.start_step(0, size, layout=torch.strided, device=self.device, pin_memory=False)
     is_selected = positions.view([-1] + [1] * (self.dim() - dim - 1)) == index % size
     return torch.where(is_selected, src.unsqueeze(dim).expand(self.shape), self)
+
+
+@_rule(aten.arange.default)
+def _arange(end, **options):
+    return _arange_from(0, end, **options)
+
+
+@_rule(aten.arange.start)
+def _arange_from(start, end, **options):
+    given = {name: option for name, option in options.items() if option is not None}
+    return aten.arange.start_step(start, end, 1, **{"layout": torch.strided, **given})

@@ -71,11 +71,11 @@ def _overload(name):
 
 def default_decompositions():
     """What takes a program apart into the core of ATen."""
-    from torch._decomp import core_aten_decompositions
+    from torch._decomp import _core_rules
 
     names = [name for name in _native_aot._may_stay_whole() if name not in _CORE_COMPOSITE]
     composite = {op: _Whole(op) for op in map(_overload, names) if op is not None}
-    return CustomDecompTable({**composite, **core_aten_decompositions()})
+    return CustomDecompTable({**composite, **_core_rules()})
 
 
 class ExportedProgram:
@@ -134,7 +134,8 @@ class ExportedProgram:
     def run_decompositions(self, decomp_table=None, decompose_custom_triton_ops=False):
         """The program functionalized: writes are outputs, and operators are taken apart as the table says, by default into ATen's core."""
         table = default_decompositions() if decomp_table is None else decomp_table
-        rules = {op: rule for op, rule in table.items() if not isinstance(rule, _Whole)}
+        # Like PyTorch's, this looks operators up by their overloads.
+        rules = {op: rule for op, rule in table.items() if isinstance(op, torch._ops.OpOverload) and not isinstance(rule, _Whole)}
         # The copy of a constant is one like any other.
         rules[torch.ops.aten.lift_fresh_copy.default] = lambda constant: torch.ops.aten.clone.default(constant)
         apart = [str(op) for op, rule in table.items() if isinstance(rule, _Whole)]
