@@ -6,8 +6,8 @@
 
 use crate::dispatch::{Call, Key, Layer, Naming, OpEntry, OpRef, Rule, Tags, Value, modes, named, push_layer, run_backend, set_modes};
 use crate::error::{Error, ErrorKind, Result};
-use crate::shape::ShapeEnv;
-use crate::tensor::{Device, DeviceType, OfFakeMode, Tensor};
+use crate::shape::{ShapeEnv, SymInt};
+use crate::tensor::{Device, DeviceType, Geometry, OfFakeMode, Tensor, TensorSpec};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -159,13 +159,23 @@ impl Layer for FakeLayer {
         if named::is_any(entry, &[&named::LIFT_FRESH, &named::LIFT_FRESH_COPY]) && !args[0].tensor()?.is_fake() {
             return mode.constant(args[0].tensor()?).map(Value::Tensor);
         }
-        let args = own(&mode, entry, args)?;
+        let mut args = own(&mode, entry, args)?;
         if let Some(known) = mode.computed(entry, &args)? {
             return Ok(known);
         }
         let _made_by = OfFakeMode::new(mode.number);
         let _naming = mode.env.clone().filter(|_| mode.names_sizes).map(|env| Naming::new(Rc::new(move |most| env.unbacked_size(most))));
         check_devices(entry, &args)?;
+        let is_constant_pad = entry.name == "aten.pad.default" && !args.get(2).is_some_and(|mode| mode.str().is_ok_and(|m| m != "constant"));
+        if is_constant_pad || entry.name == "aten.constant_pad_nd.default" {
+            // PyTorch's kernel takes sizes as numbers; graphs have a rule of their own for it.
+            let t = args[0].tensor()?;
+            let number = |size: &SymInt| size.guard_int().map(SymInt::Int);
+            let sizes = t.sizes().iter().map(number).collect::<Result<Vec<_>>>()?;
+            let strides = t.geometry().strides.iter().map(number).collect::<Result<Vec<_>>>()?;
+            let spec = t.spec();
+            args[0] = Tensor::fake(&TensorSpec { geometry: Geometry { sizes, strides, ..spec.geometry.clone() }, ..spec })?.into();
+        }
         if named::LOCAL_SCALAR_DENSE.is(entry) {
             return number_of(&mode, args[0].tensor()?, entry);
         }

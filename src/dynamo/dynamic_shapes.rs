@@ -224,6 +224,8 @@ pub struct Symbols {
     /// Where each is read.
     pub witnesses: Vec<Witness>,
     shared: HashMap<i64, SymInt>,
+    /// Whether sizes zero and one are symbols, too.
+    keeps_small: bool,
     /// For a number that was taken, one after it up to which all are.
     after: HashMap<u32, u32>,
 }
@@ -231,7 +233,7 @@ pub struct Symbols {
 impl Symbols {
     /// Those of a graph that is captured, under the settings of translation validation.
     pub fn of_trace() -> Self {
-        let symbols = Symbols::default();
+        let mut symbols = Symbols::default();
         let is_on = |name| switch_of(SETTINGS, name).unwrap_or(false);
         if is_on("translation_validation") {
             symbols.env.log_operations();
@@ -239,7 +241,34 @@ impl Symbols {
         if is_on("inject_EVALUATE_EXPR_flip_equality_TESTING_ONLY") {
             symbols.env.flip_equalities();
         }
+        if is_on("backed_size_oblivious") {
+            symbols.keep_small_sizes();
+            symbols.env.set_size_oblivious();
+        }
         symbols
+    }
+
+    /// Makes symbols of sizes zero and one, too, and lets other sizes become them.
+    pub fn keep_small_sizes(&mut self) {
+        self.keeps_small = true;
+    }
+
+    /// The least size that is a symbol.
+    fn least(&self) -> i64 {
+        if self.keeps_small { 0 } else { 2 }
+    }
+
+    /// A symbol for a number within bounds, named after a source; one that equal numbers share where it `is_shared`.
+    pub fn named(&mut self, number: u32, info: SymbolInfo, is_shared: bool) -> SymInt {
+        let value = info.hint.unwrap_or_default();
+        if let Some(known) = self.shared.get(&value).filter(|_| is_shared) {
+            return known.clone();
+        }
+        let symbol = self.symbol(number, info, Place::Number);
+        if is_shared {
+            self.shared.insert(value, symbol.clone());
+        }
+        symbol
     }
 
     /// The geometry of an input with symbols for its dynamic sizes and strides, and the symbols that are new.
@@ -257,7 +286,7 @@ impl Symbols {
                 sizes.push(symbol);
                 continue;
             }
-            let (Some(n), false) = (size.as_int().filter(|n| *n > 1), *dim == Dim::Static) else {
+            let (Some(n), false) = (size.as_int().filter(|n| *n >= self.least()), *dim == Dim::Static) else {
                 sizes.push(size.clone());
                 continue;
             };
@@ -266,8 +295,8 @@ impl Symbols {
                 continue;
             }
             let (lower, upper) = match dim {
-                Dim::Own(lower, upper) => (lower.unwrap_or(2).max(2), upper.unwrap_or(i64::MAX)),
-                _ => (2, i64::MAX),
+                Dim::Own(lower, upper) => (lower.unwrap_or(self.least()).max(self.least()), upper.unwrap_or(i64::MAX)),
+                _ => (self.least(), i64::MAX),
             };
             let info = SymbolInfo { origin: format!("{}.size()[{d}]", input.source), hint: Some(n), lower, upper };
             let symbol = self.symbol(input.number(d), info, Place::Size(index, d));

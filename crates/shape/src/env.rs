@@ -69,6 +69,10 @@ pub struct SymbolInfo {
 #[derive(Default)]
 pub(super) struct Inner {
     pub(super) symbols: BTreeMap<Symbol, SymbolInfo>,
+    /// Symbols in the order in which they were made.
+    created: Vec<Symbol>,
+    /// Whether operators do not ask if sizes are zero or one (`backed_size_oblivious`).
+    size_oblivious: bool,
     /// Those that were above zero from the beginning: sizes.
     positive: BTreeSet<Symbol>,
     pub(super) replacements: BTreeMap<Symbol, Expr>,
@@ -116,7 +120,9 @@ impl ShapeEnv {
         if info.lower >= 1 {
             inner.positive.insert(symbol.clone());
         }
-        inner.symbols.insert(symbol.clone(), info);
+        if inner.symbols.insert(symbol.clone(), info).is_none() {
+            inner.created.push(symbol.clone());
+        }
         drop(inner);
         SymInt::Sym(Expr::symbol(symbol), self.clone())
     }
@@ -323,10 +329,32 @@ impl ShapeEnv {
         }
     }
 
+    /// Operators do not ask from here on whether sizes are zero or one.
+    pub fn set_size_oblivious(&self) {
+        self.0.borrow_mut().size_oblivious = true;
+    }
+
+    /// [`ShapeEnv::evaluate`] for the script, which is always told the truth.
+    ///
+    /// # Errors
+    ///
+    /// Where only the run knows.
+    pub fn evaluate_asked(&self, left: &Expr, relation: Relation, right: &Expr) -> Result<bool> {
+        let before = std::mem::replace(&mut self.0.borrow_mut().size_oblivious, false);
+        let answer = self.evaluate(left, relation, right);
+        self.0.borrow_mut().size_oblivious = before;
+        answer
+    }
+
     /// The truth of a relation in the call being compiled; installs a guard unless it holds for every allowed value.
     pub fn evaluate(&self, left: &Expr, relation: Relation, right: &Expr) -> Result<bool> {
         if let Some(answer) = self.decide(left, relation, right) {
             self.note_asked(left, if answer { relation } else { relation.negated() }, right);
+            return Ok(answer);
+        }
+        let is_small = |e: &Expr| matches!(e.as_int(), Some(0 | 1));
+        let is_oblivious = self.0.borrow().size_oblivious && (is_small(left) || is_small(right));
+        if is_oblivious && let Some(answer) = self.presume(left, relation, right) {
             return Ok(answer);
         }
         let (Some(l), Some(r)) = (self.hint(left), self.hint(right)) else {
@@ -431,6 +459,11 @@ impl ShapeEnv {
     /// Every symbol made so far, with what is known of it.
     pub fn symbols(&self) -> Vec<(Symbol, SymbolInfo)> {
         self.0.borrow().symbols.iter().map(|(s, i)| (s.clone(), i.clone())).collect()
+    }
+
+    /// Symbols in the order in which they were made.
+    pub fn created(&self) -> Vec<Symbol> {
+        self.0.borrow().created.clone()
     }
 
     /// Symbols that are something else by now, with what they are.

@@ -41,9 +41,24 @@ pub fn place_of(code: &Py<PyCode>, at: u32) -> Option<crate::span::Source> {
     crate::python::span::place_in(code.source_path.as_str(), code.obj_name.as_str(), *range)
 }
 
-/// Whether the comparison that the script evaluates is the condition of a `torch._check`, or what a `torch.cond` chooses by.
+/// Whether the comparison that the script evaluates is the condition of a `torch._check`, what a `torch.cond` chooses by, or
+/// what is asked whether it is known.
 pub fn is_checked() -> bool {
-    const CHECKS: &[&str] = &["cond", "_check", "_check_with", "_check_index", "_check_value", "_check_type", "_check_not_implemented"];
+    const CHECKS: &[&str] = &[
+        "cond",
+        "_check",
+        "_check_with",
+        "_check_index",
+        "_check_value",
+        "_check_type",
+        "_check_not_implemented",
+        "guard_or_false",
+        "guard_or_true",
+        "guard_size_oblivious",
+        "statically_known_true",
+        "sym_and",
+        "sym_or",
+    ];
     let Some((code, at)) = crate::python::span::script_caller() else { return false };
     let decoded = decoded(&code);
     decoded.position(at).is_some_and(|position| decoded.is_argument_of(position, &code, CHECKS))

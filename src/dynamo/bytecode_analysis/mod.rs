@@ -392,6 +392,8 @@ impl Code {
                     | Operation::LoadDeref(_)
                     | Operation::LoadAttr { is_called: false, .. }
                     | Operation::LoadGlobal { .. }
+                    | Operation::BinaryOp(_)
+                    | Operation::CompareOp(_)
                     | Operation::BuildSequence(_)
                     | Operation::MakeFunction
                     | Operation::SetFunctionAttribute

@@ -229,7 +229,7 @@ mod native {
         if option(&args, "dynamic", vm).is_some_and(|o| o.is(&vm.ctx.true_value)) {
             let inputs = crate::python::native::make_fx::values_of(&inputs.try_to_value::<Vec<PyObjectRef>>(vm)?, vm)?;
             let fake_tensors =
-                crate::python::native::make_fx::fake_inputs(inputs, "__meta_utils_unknown_tensor", true).map_err(|e| raise(e, vm))?;
+                crate::python::native::make_fx::fake_inputs(inputs, "__meta_utils_unknown_tensor", true).map_err(|e| raise(e, vm))?.0;
             for (spec, fake) in specs.iter_mut().zip(&fake_tensors) {
                 match fake {
                     Value::Tensor(t) => spec.spec = t.spec(),

@@ -16,7 +16,7 @@ use crate::dispatch::{OpEntry, Value};
 use crate::dynamo::tracing::{symbol_number, symbol_numbers};
 use crate::dynamo::{Dim, InputSource, Symbols, Treatment};
 use crate::error::{Error, Result};
-use crate::python::native::tensor::{from_value, overload_entry, raise, raised, to_value};
+use crate::python::native::tensor::{from_value, overload_entry, raise, raised, symbols_object, to_value};
 use crate::span::Source;
 use crate::tensor::{Geometry, Tensor, TensorSpec};
 
@@ -66,7 +66,8 @@ fn call_arguments(entry: &OpEntry, args: &[Value], vm: &VirtualMachine) -> PyRes
 
 /// Fake tensors for inputs, with symbols for sizes where that is wanted, which are named after `source` and a number.
 /// An input of a captured graph, while a backend compiles that, has the fake tensor that the graph was captured with.
-pub(crate) fn fake_inputs(inputs: Vec<Value>, source: &str, symbolic: bool) -> Result<Vec<Value>> {
+/// Also gives the symbols.
+pub(crate) fn fake_inputs(inputs: Vec<Value>, source: &str, symbolic: bool) -> Result<(Vec<Value>, Symbols)> {
     let mut symbols = Symbols::default();
     let mut made = Vec::new();
     for (i, input) in inputs.into_iter().enumerate() {
@@ -90,7 +91,7 @@ pub(crate) fn fake_inputs(inputs: Vec<Value>, source: &str, symbolic: bool) -> R
             other => other,
         });
     }
-    Ok(made)
+    Ok((made, symbols))
 }
 
 /// A function of a list, in Python, as one of values.
@@ -122,7 +123,7 @@ pub fn functionalize(function: PyObjectRef, inputs: &[PyObjectRef], copies_views
 }
 
 /// `_make_fx(flat_function, names, inputs, class_name, mode, table, pre_dispatch)`: the graph of a function that takes a list and
-/// gives one.
+/// gives one, and the symbols of its sizes.
 #[allow(clippy::too_many_arguments, reason = "Python's side gives them one by one")]
 pub fn trace(
     function: PyObjectRef,
@@ -135,13 +136,18 @@ pub fn trace(
     vm: &VirtualMachine,
 ) -> PyResult {
     let given = values_of(&inputs, vm)?;
-    let given = if mode == "real" { given } else { fake_inputs(given, "input", mode == "symbolic").map_err(|e| raise(e, vm))? };
+    let (given, symbols) = if mode == "real" {
+        (given, Symbols::default())
+    } else {
+        fake_inputs(given, "input", mode == "symbolic").map_err(|e| raise(e, vm))?
+    };
     let decompose = table.map(|table| decompose_by(&table, vm)).transpose()?;
     let calls_as_aten = mode != "symbolic" && !pre_dispatch;
     let pre_dispatch = pre_dispatch.then_some((nowhere as Provider, None));
     let tracing = Tracing { class_name, real: mode == "real", decompose, pre_dispatch, calls_as_aten };
     let graph = make_fx(&flat_function(function), &names, &given, tracing).map_err(|e| raise(e, vm))?;
-    Ok(PyGraphModule::new(graph).into_pyobject(vm))
+    let symbols = symbols_object(symbols, vm);
+    Ok(vm.ctx.new_tuple(vec![PyGraphModule::new(graph).into_pyobject(vm), symbols]).into())
 }
 
 /// Graphs that a script makes by hand say nothing of its lines.

@@ -11,6 +11,12 @@ use crate::tensor::Tensor;
 
 pub(in crate::python::native) use module::module_def;
 
+/// An environment of symbols as `ShapeEnv` is written on it.
+pub fn symbols_object(symbols: Symbols, vm: &rustpython_vm::VirtualMachine) -> rustpython_vm::PyObjectRef {
+    use rustpython_vm::PyPayload;
+    module::PySymbols::new(symbols).into_pyobject(vm)
+}
+
 /// What a functional tensor of the script's stands for.
 pub fn functional_value(t: &Tensor) -> crate::error::Result<Option<Tensor>> {
     let is_functional = crate::aot::functional::is_functional_tensor(t) && !crate::dynamo::tracing::is_called();
@@ -64,6 +70,11 @@ mod module {
     pub struct PySymbols(RefCell<Symbols>);
 
     impl PySymbols {
+        /// Of symbols.
+        pub fn new(symbols: Symbols) -> Self {
+            PySymbols(RefCell::new(symbols))
+        }
+
         /// What is known of them.
         pub fn environment(&self) -> crate::shape::ShapeEnv {
             self.0.borrow().env.clone()
@@ -151,6 +162,69 @@ mod module {
                     .into()
             };
             vm.ctx.new_list(symbols.into_iter().map(row).collect()).into()
+        }
+
+        /// `create(source, value, lower, upper, is_shared)`: a symbol for a number of the script's.
+        #[pymethod]
+        fn create(
+            zelf: &Py<Self>,
+            source: PyStrRef,
+            value: i64,
+            lower: Option<i64>,
+            upper: Option<i64>,
+            is_shared: bool,
+            vm: &VirtualMachine,
+        ) -> PyResult {
+            let origin = source.to_string_lossy().into_owned();
+            let number = symbol_number(&origin);
+            let (lower, upper) = (lower.unwrap_or(i64::MIN), upper.unwrap_or(i64::MAX));
+            let size = zelf.0.borrow_mut().named(number, SymbolInfo { origin, hint: Some(value), lower, upper }, is_shared);
+            from_value(Value::Int(size), vm)
+        }
+
+        /// Conditions as they are by now, as Python, but for those that ranges and equalities say.
+        #[pymethod]
+        fn produced(zelf: &Py<Self>, vm: &VirtualMachine) -> PyObjectRef {
+            use crate::shape::Relation;
+            let env = zelf.0.borrow().env.clone();
+            let text = |g: &crate::shape::ShapeGuard| -> Option<PyObjectRef> {
+                let (left, relation, right) = g.number_last();
+                let (left, right) = (env.simplify(left), env.simplify(right));
+                let is_range = left.as_symbol().is_some() && right.as_int().is_some() && relation != Relation::Ne;
+                let is_known = left.sub(&right).as_int().is_some();
+                let text = || format!("{} {} {}", left.in_python(), relation.text(), right.in_python());
+                (!is_range && !is_known).then(|| vm.ctx.new_str(text()).into())
+            };
+            vm.ctx.new_list(env.guards().iter().filter_map(text).collect()).into()
+        }
+
+        /// A symbolic integer with every known equality used, as Python.
+        #[pymethod]
+        fn in_python(zelf: &Py<Self>, size: PyObjectRef, vm: &VirtualMachine) -> PyResult<String> {
+            let Some(Value::Int(size)) = to_value(&size, vm) else { return Err(vm.new_type_error("expected an integer")) };
+            Ok(zelf.0.borrow().env.simplify(&size.expr()).in_python().to_string())
+        }
+
+        /// Names of symbols in the order in which they were made.
+        #[pymethod]
+        fn created(zelf: &Py<Self>, vm: &VirtualMachine) -> PyObjectRef {
+            let names = zelf.0.borrow().env.created();
+            vm.ctx.new_list(names.into_iter().map(|name| vm.ctx.new_str(&*name.0).into()).collect()).into()
+        }
+
+        /// A symbolic integer with every known equality used.
+        #[pymethod]
+        fn simplify(zelf: &Py<Self>, size: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+            let Some(Value::Int(size)) = to_value(&size, vm) else { return Err(vm.new_type_error("expected an integer")) };
+            let env = zelf.0.borrow().env.clone();
+            let simple = env.simplify(&size.expr()).expanded();
+            from_value(Value::Int(simple.as_int().map_or_else(|| crate::shape::SymInt::Sym(simple.clone(), env), crate::shape::SymInt::Int)), vm)
+        }
+
+        /// Sizes zero and one become symbols, too.
+        #[pymethod]
+        fn keep_small_sizes(zelf: &Py<Self>) {
+            zelf.0.borrow_mut().keep_small_sizes();
         }
 
         /// A symbol for a number that sizes are calculated from.
@@ -241,23 +315,24 @@ mod module {
     }
 
     /// `from_tensor(number, tensor, symbols, kinds, source)`: what stands for a tensor in a mode. `kinds` says of every dimension whether
-    /// it is a number (0), a symbol that equal sizes share (1), or one of its own (2).
+    /// it is a number (0), a symbol that equal sizes share (1), one of its own (2), or one that only a run knows (3), and its bounds.
     #[pyfunction]
     fn from_tensor(
         number: u32,
         tensor: PyObjectRef,
         symbols: Option<PyRef<PySymbols>>,
-        kinds: Vec<u8>,
+        kinds: Vec<Vec<Option<i64>>>,
         source: PyStrRef,
         vm: &VirtualMachine,
     ) -> PyResult {
         let t = self::tensor(&tensor, vm)?;
         let mut geometry: Geometry = (*t.geometry()).clone();
         if let Some(symbols) = symbols {
-            let kind = |kind: u8| match kind {
-                0 => Dim::Static,
-                1 => Dim::Shared,
-                _ => Dim::Own(None, None),
+            let kind = |kind: Vec<Option<i64>>| match kind[..] {
+                [Some(1), ..] => Dim::Shared,
+                [Some(2), lower, upper] => Dim::Own(lower, upper),
+                [Some(3), lower, upper] => Dim::Unknown(lower, upper),
+                _ => Dim::Static,
             };
             geometry = symbolic(&symbols, &t, &source, kinds.into_iter().map(kind).collect());
         }

@@ -35,7 +35,7 @@ pub(super) mod torch_function;
 pub(crate) use class::symbolic_length;
 pub(crate) use convert::{from_value, items, to_tensor, to_value};
 pub(crate) use errors::{raise, raised};
-pub(crate) use fake::environment_of;
+pub(crate) use fake::{environment_of, symbols_object};
 pub(super) use functions::module_def;
 pub(crate) use hooks::{call_from_engine, grad_hook};
 pub(crate) use overloads::{bound, overload, overload_entry};

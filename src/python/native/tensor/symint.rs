@@ -8,6 +8,7 @@ use std::cell::RefCell;
 use rustpython_vm::builtins::{PyBaseExceptionRef, PyFloat, PySlice, PyStrRef, PyWeak};
 use rustpython_vm::class::PyClassImpl;
 use rustpython_vm::function::OptionalArg;
+use rustpython_vm::types::Representable;
 use rustpython_vm::{Py, PyObject, PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine};
 
 use super::convert::{to_int, to_value};
@@ -262,6 +263,14 @@ pub fn guarded_number(o: &PyObject, vm: &VirtualMachine) -> PyResult<Option<f64>
     guarded.map(Some).map_err(|e| raise(e, vm))
 }
 
+/// An expression as scripts see it: its text, with the number or condition that it is.
+fn expression(text: &str, number: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+    const HOME: &str = "torch.fx.experimental._expressions";
+    vm.import(HOME, 0)?;
+    let home = vm.sys_module.get_attr("modules", vm)?.get_item(HOME, vm)?;
+    home.get_attr("written", vm)?.call((text, number), vm)
+}
+
 /// `torch.SymFloat.node`
 #[pyclass(module = "torch", name = "SymFloatNode")]
 #[derive(Debug, PyPayload)]
@@ -294,8 +303,8 @@ impl PySymFloatNode {
 
     /// The expression.
     #[pygetset]
-    fn expr(zelf: &Py<Self>) -> String {
-        zelf.0.to_string()
+    fn expr(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
+        expression(&zelf.0.to_string(), float_object(&zelf.0, vm)?, vm)
     }
 
     /// What `str` says of it: the number where a call is recorded or over, else the expression.
@@ -348,13 +357,17 @@ impl PySymCondition {
     fn guard_bool(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<bool> {
         let SymCondition { left: a, relation, right: b } = &zelf.0;
         let condition = relation.condition(a, b);
+        let is_known = a.hint().is_some() && b.hint().is_some();
         for side in [a, b].into_iter().filter(|side| side.hint().is_none()) {
             need(&Value::Int(side.clone()), &condition, true, vm)?;
         }
-        if a.hint().is_none() || b.hint().is_none() {
-            return Err(unknown(&condition, vm));
+        if let Some(side) = [a, b].into_iter().find(|side| side.hint().is_none()) {
+            return Err(unknown_to_script(&condition, true, side, vm));
         }
-        a.compare(*relation, b).map_err(|e| raise(e, vm))
+        if is_known && a.decide(*relation, b).is_none() {
+            crate::dynamo::tracing::compared(&[a, b]).map_err(|e| raise(e, vm))?;
+        }
+        a.compare_asked(*relation, b).map_err(|e| raise(e, vm))
     }
 
     /// Has the graph that is recorded check it, with what is said where it does not hold; whether there is such a graph, and it holds in
@@ -409,8 +422,8 @@ impl PySymCondition {
 
     /// The condition.
     #[pygetset]
-    fn expr(zelf: &Py<Self>) -> String {
-        Self::text(zelf)
+    fn expr(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
+        expression(&Self::text(zelf), condition_object(zelf.0.clone(), vm)?, vm)
     }
 
     /// The condition that holds where this one does not.
@@ -445,6 +458,22 @@ fn unknown(expression: &str, vm: &VirtualMachine) -> PyBaseExceptionRef {
     } else {
         format!("the number {expression} is known only inside of a compiled graph, which did not return it")
     };
+    raise(Error::new(ErrorKind::GuardOnDataDependent, message), vm)
+}
+
+/// The same where its environment is a script's own: PyTorch's words.
+fn unknown_to_script(expression: &str, is_decision: bool, number: &SymInt, vm: &VirtualMachine) -> PyBaseExceptionRef {
+    let SymInt::Sym(expr, env) = number else { return unknown(expression, vm) };
+    if env.is_settled() || crate::aot::trace::current_tracer().is_some_and(|tracer| tracer.sees_script()) {
+        return unknown(expression, vm);
+    }
+    let size_like: Vec<String> = expr.symbols().into_iter().filter(|s| env.is_size(s)).map(|s| s.0.to_string()).collect();
+    let size_like = if size_like.is_empty() { "none".to_owned() } else { size_like.join(", ") };
+    let what = if is_decision { "guard on" } else { "extract specialized integer from" };
+    let message = format!(
+        "Could not {what} data-dependent expression {expression} (unhinted: {expression}).  (Size-like symbols: {size_like})\n\n\
+         consider using data-dependent friendly APIs such as guard_or_false, guard_or_true and statically_known_true."
+    );
     raise(Error::new(ErrorKind::GuardOnDataDependent, message), vm)
 }
 
@@ -496,7 +525,7 @@ pub fn operate(name: &str, a: &PyObject, b: &PyObject, vm: &VirtualMachine) -> P
             return condition_object(SymCondition { left: a, relation, right: b }, vm);
         }
         crate::dynamo::tracing::compared(&[&a, &b]).map_err(|e| raise(e, vm))?;
-        return Ok(vm.ctx.new_bool(a.compare(relation, &b).map_err(|e| raise(e, vm))?).into());
+        return Ok(vm.ctx.new_bool(a.compare_asked(relation, &b).map_err(|e| raise(e, vm))?).into());
     }
     let (name, result) = arithmetic(name, &a, &b).map_err(|e| raise(e, vm))?;
     if let Some(recorder) = crate::dynamo::tracing::recorder() {
@@ -508,7 +537,13 @@ pub fn operate(name: &str, a: &PyObject, b: &PyObject, vm: &VirtualMachine) -> P
     object(&result, vm)
 }
 
-#[pyclass]
+impl Representable for PySymNode {
+    fn repr_str(zelf: &Py<Self>, _vm: &VirtualMachine) -> PyResult<String> {
+        Ok(zelf.0.to_string())
+    }
+}
+
+#[pyclass(with(Representable))]
 impl PySymNode {
     /// Whether it is a number of the call that is recorded.
     #[pymethod]
@@ -534,7 +569,7 @@ impl PySymNode {
             if zelf.0.hint().is_none() {
                 let text = zelf.0.to_string();
                 need(&Value::Int(zelf.0.clone()), &text, false, vm)?;
-                return zelf.0.hint().ok_or_else(|| unknown(&text, vm));
+                return zelf.0.hint().ok_or_else(|| unknown_to_script(&text, false, &zelf.0, vm));
             }
         }
         zelf.0.guard_int().map_err(|e| raise(e, vm))
@@ -542,8 +577,29 @@ impl PySymNode {
 
     /// The expression.
     #[pygetset]
-    fn expr(zelf: &Py<Self>) -> String {
-        zelf.0.to_string()
+    fn expr(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
+        expression(&zelf.0.to_string(), object(&zelf.0, vm)?, vm)
+    }
+
+    /// What it is known to be; `None` where that is open.
+    #[pymethod]
+    fn maybe_as_int(zelf: &Py<Self>) -> Option<i64> {
+        match &zelf.0 {
+            SymInt::Sym(expr, env) => env.simplify(expr).as_int(),
+            SymInt::Int(number) => Some(*number),
+        }
+    }
+
+    /// Whether it is no plain number.
+    #[pymethod]
+    fn is_symbolic(zelf: &Py<Self>) -> bool {
+        zelf.0.as_int().is_none()
+    }
+
+    /// Whether the number is known in the call.
+    #[pymethod]
+    fn has_hint(zelf: &Py<Self>) -> bool {
+        zelf.0.hint().is_some()
     }
 
     /// The number in the call being compiled; `None` where only the run knows it.

@@ -127,7 +127,7 @@ class _Taken:
 
         names = _numbered(tensors, self.place)
         rules = None if table is None else dict(table)
-        native = _native_aot._make_fx(flat_function, names, tensors, "GraphModule", "fake", rules, False)
+        native, _ = _native_aot._make_fx(flat_function, names, tensors, "GraphModule", "fake", rules, False)
         self.graph, self.constants = python_graph(native)
         self.inputs = dict(zip(self.graph.find_nodes(op="placeholder"), tensors))
         last = list(self.graph.output_node().args[0])

@@ -1,8 +1,9 @@
 """Where the values of a compiled function are found: what names their symbols."""
 
+import enum
 from dataclasses import dataclass
 
-__all__ = ["Source", "ConstantSource", "LocalSource", "GlobalSource", "AttrSource"]
+__all__ = ["Source", "ConstantSource", "LocalSource", "GlobalSource", "AttrSource", "GetItemSource", "TensorProperty", "TensorPropertySource"]
 
 
 class Source:
@@ -53,3 +54,41 @@ class AttrSource(Source):
     @property
     def name(self):
         return f"{self.base.name}.{self.member}"
+
+
+class TensorProperty(enum.Enum):
+    """A number of a tensor."""
+
+    SIZE = 0
+    STRIDE = 1
+    STORAGE_OFFSET = 2
+
+    def method_name(self):
+        """The method that gives it."""
+        return {"SIZE": "size", "STRIDE": "stride", "STORAGE_OFFSET": "storage_offset"}[self.name]
+
+
+@dataclass(frozen=True)
+class TensorPropertySource(Source):
+    """A number of a tensor that is found elsewhere."""
+
+    base: Source
+    prop: TensorProperty
+    idx: int | None = None
+
+    @property
+    def name(self):
+        place = "" if self.idx is None else f"[{self.idx}]"
+        return f"{self.base.name}.{self.prop.method_name()}(){place}"
+
+
+@dataclass(frozen=True)
+class GetItemSource(Source):
+    """An item of what is found elsewhere."""
+
+    base: Source
+    index: object
+
+    @property
+    def name(self):
+        return f"{self.base.name}[{self.index!r}]"

@@ -5,6 +5,7 @@ import weakref
 
 import torch
 from torch import _native_fake
+from torch._arguments import unobeyed
 from torch._errors import DataDependentOutputException, DynamicOutputShapeException, FakeTensorDeviceMismatchError
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves
@@ -93,14 +94,24 @@ class FakeTensorMode:
         return isinstance(t, FakeTensor) and t.fake_mode is self
 
     def _kinds(self, tensor, context):
-        """Of every dimension, whether it is a number, a symbol that equal sizes share, or a symbol of its own."""
-        if context is not None:
-            from torch.fx.experimental.symbolic_shapes import DimDynamic
+        """Of every dimension, whether it is a number, a symbol that equal sizes share, a symbol of its own or one that only a run knows,
+        and its bounds."""
+        from torch.fx.experimental.symbolic_shapes import DimDynamic, StrictMinMaxConstraint
 
-            kinds = {DimDynamic.STATIC: 0, DimDynamic.DUCK: 1, DimDynamic.DYNAMIC: 2}
-            return [kinds[kind] for kind in context.dynamic_sizes]
         env = self.shape_env
-        return [0 if env.assume_static_by_default else 1 if env.duck_shape else 2] * tensor.dim()
+        if context is None:
+            return [[1 if env.duck_shape else 2, None, None]] * tensor.dim()
+        unobeyed("StatelessSymbolicContext", specialize_on=(context.specialize_on, None), view_base_context=(context.view_base_context, None))
+        if len(context.dynamic_sizes) != tensor.dim():
+            raise AssertionError(f"{len(context.dynamic_sizes)} dynamic_sizes for a tensor of {tensor.dim()} dimensions")
+        kinds = {DimDynamic.STATIC: 0, DimDynamic.DUCK: 1 if env.duck_shape else 2, DimDynamic.DYNAMIC: 2, DimDynamic.UNBACKED: 3}
+        found = []
+        for kind, constraint in zip(context.dynamic_sizes, context.constraint_sizes):
+            number = kinds[kind] if constraint is None else 2
+            bounds = constraint.vr if isinstance(constraint, StrictMinMaxConstraint) else None
+            limits = (getattr(bounds, "lower", None), getattr(bounds, "upper", None))
+            found.append([number, *(limit if isinstance(limit, int) else None for limit in limits)])
+        return found
 
     def from_tensor(self, tensor, *, static_shapes=None, source=None, symbolic_context=None, trace=True):
         """What stands for a tensor in this mode: the same one every time."""

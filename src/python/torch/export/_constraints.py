@@ -6,6 +6,7 @@ import re
 import torch
 from torch import _native_compile
 from torch.fx.experimental.symbolic_shapes import ValueRanges, _Symbol, free_symbols, is_symbolic
+from torch.utils._sympy.numbers import int_oo
 
 from .dynamic_shapes import Dim
 
@@ -217,7 +218,7 @@ class _Violations:
 
 
 def _limits(lower, upper):
-    return ValueRanges("-int_oo" if lower is None else lower, "int_oo" if upper is None else upper)
+    return ValueRanges(-int_oo if lower is None else lower, int_oo if upper is None else upper)
 
 
 def range_constraints(inputs):
@@ -267,10 +268,10 @@ def guards(inputs, constraints):
             else:
                 seen[str(size)] = (at, (i, d))
                 limits = constraints.get(str(size))
-                low, high = (limits.lower, limits.upper) if limits else (0, "int_oo")
+                low, high = (limits.lower, limits.upper) if limits else (0, int_oo)
                 if low > 2:
                     yield f"{at} >= {low}", i, d, lambda n, low=low: n >= low
-                if high != "int_oo":
+                if high != int_oo:
                     yield f"{at} <= {high}", i, d, lambda n, high=high: n <= high
     for condition in inputs.shape_env._symbols.conditions():
         read = list(dict.fromkeys(re.findall(r"\bs\d+\b", condition)))

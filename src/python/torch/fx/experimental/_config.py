@@ -22,7 +22,7 @@ _ROWS = (
     ("symbol_guard_limit_before_specialize", None, "refused"),
     ("use_duck_shape", True, "obeyed settings/shapes"),
     ("meta_nonzero_assume_all_nonzero", False, "refused"),
-    ("backed_size_oblivious", False, "refused"),
+    ("backed_size_oblivious", False, "obeyed settings/size_oblivious"),
     ("unify_view_symbols_bso_meta", False, "refused"),
     ("skip_dtype_check_in_meta_registrations", False, "refused"),
     ("enrich_profiler_metadata", False, "no effect files", "TORCH_ENRICH_RPOFILER_STACK_TRACE flag"),

@@ -55,8 +55,9 @@ def _trace(f, args, table, mode, pre_dispatch):
 
     name = type(f).__name__ if isinstance(f, torch.nn.Module) else getattr(f, "__name__", type(f).__name__)
     rules = None if table is None else dict(table)
-    native = _native_aot._make_fx(flat_function, names, flat, name, mode, rules, pre_dispatch)
+    native, symbols = _native_aot._make_fx(flat_function, names, flat, name, mode, rules, pre_dispatch)
     from torch.fx._native_graph import python_graph
+    from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
     graph, constants = python_graph(native)
     for node, leaf in zip(graph.find_nodes(op="placeholder"), flat):
@@ -71,6 +72,7 @@ def _trace(f, args, table, mode, pre_dispatch):
         last.args = (tree_unflatten(list(last.args[0]), out["spec"]),)
     module = GraphModule(constants, graph, name)
     module._in_spec, module._out_spec = spec, out["spec"]
+    module.shape_env = ShapeEnv._of(symbols) if mode == "symbolic" else None
     return module
 
 

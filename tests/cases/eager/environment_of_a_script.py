@@ -1,0 +1,42 @@
+import torch
+from torch.fx.experimental.symbolic_shapes import (ShapeEnv, DimDynamic, StatelessSymbolicContext, StatefulSymbolicContext, StrictMinMaxConstraint, RelaxedUnspecConstraint,
+    statically_known_true, guard_size_oblivious, guard_or_false, guard_or_true, sym_and, sym_or, GuardOnDataDependentSymNode, is_concrete_int, free_symbols, ConstraintViolationError)
+from torch._dynamo.source import ConstantSource, LocalSource
+
+env = ShapeEnv()
+s0 = env.create_symbol(5, source=ConstantSource("a"), dynamic_dim=DimDynamic.DYNAMIC, constraint_dim=None)
+s1 = env.create_symbol(7, source=ConstantSource("b"), dynamic_dim=DimDynamic.DUCK, constraint_dim=None)
+s2 = env.create_symbol(7, source=ConstantSource("c"), dynamic_dim=DimDynamic.DUCK, constraint_dim=None)
+print(s0, s1, s2, type(s0).__name__, s1 == s2)
+a = env.create_symintnode(s0, hint=5, source=ConstantSource("a"))
+b = env.create_symintnode(s1, hint=7)
+print(a, b, type(a), a.node, a.node.expr, a.node.hint)
+print(a + b, a * 2 - b, a // 2, a % 3, -a, a ** 2, 2 * (a + 1))
+print(a < b, (a < b).node.expr, bool(a < b))
+print([str(g.expr) for g in env.guards])
+print(a + b == 12, bool(a + b == 12))
+print(env.guards[-1].expr, env.replacements)
+print(int(b))
+print(env.format_guards())
+print({str(k): v for k, v in env.var_to_range.items()}, {str(k): v for k, v in env.backed_var_to_val.items()})
+print(env.simplify(s0 + s1), env.evaluate_expr(s0 > 2) if hasattr(s0, "__gt__") else None)
+z = env.create_symbol(1, source=ConstantSource("z"), dynamic_dim=DimDynamic.DYNAMIC)
+print(z, type(z).__name__)
+u = env.create_unbacked_symint()
+v = env.create_unbacked_symint()
+print(u, v, u.node.hint, u + v, u.node.has_hint())
+for f in (lambda: bool(u == 3), lambda: int(u), lambda: bool(u > a)):
+    try:
+        print(f())
+    except GuardOnDataDependentSymNode as e:
+        print(type(e).__name__, str(e).split("\n")[0])
+print(guard_or_false(u == 3), guard_or_true(u == 3), statically_known_true(u == u), guard_size_oblivious(a > 1))
+torch._check(u >= 2); torch._check(u < 10); torch._check(v >= 0)
+print(env.var_to_range[u.node.expr], env.var_to_range[v.node.expr])
+print(statically_known_true(u > 1), statically_known_true(u * 2 < 100), statically_known_true(u > 5))
+print(sym_and(a > 1, u > 3), sym_or(u > 3, a > 100))
+torch._check(u == v + 1)
+print(env.replacements, statically_known_true(u == v + 1), u, v)
+print(bool(u == v + 1))
+print(free_symbols(a + u), is_concrete_int(a), is_concrete_int(3))
+print(env.bound_sympy(s0 + 1) if hasattr(env, "bound_sympy") else None)
