@@ -64,20 +64,21 @@ mod native {
         }
     }
 
-    /// The state of a code compiled with `torch.compile(f, backend=..., dynamic=...)`, and with these settings.
+    /// The state of a code compiled with `torch.compile(f, backend=..., dynamic=...)`, with these settings and this filter of guards.
     #[pyfunction]
     fn _compiled_state(
         code: PyObjectRef,
         backend: PyObjectRef,
         dynamic: Option<bool>,
         settings: PyObjectRef,
+        guard_filter: Option<PyObjectRef>,
         vm: &VirtualMachine,
     ) -> PyState {
         let backend = match backend.downcast_ref::<rustpython_vm::builtins::PyStr>() {
             Some(name) => Backend::Named(name.to_string_lossy().into_owned()),
             None => Backend::Custom(backend),
         };
-        PyState(compiled_function::function_of(&code, &Asked { backend, dynamic, settings }, vm))
+        PyState(compiled_function::function_of(&code, &Asked { backend, dynamic, settings, guard_filter }, vm))
     }
 
     /// The states of a code.

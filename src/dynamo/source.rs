@@ -266,6 +266,21 @@ impl Source {
         }
     }
 
+    /// Where the values are that have it, the nearest first.
+    pub fn holders(&self) -> Vec<Rc<Source>> {
+        let (Source::Attr(base, _)
+        | Source::Module(base, _)
+        | Source::Index(base, _)
+        | Source::Key(base, _)
+        | Source::Entry(base, _)
+        | Source::Cell(base, _)
+        | Source::ClassDict(base, _)) = self
+        else {
+            return Vec::new();
+        };
+        std::iter::once(base.clone()).chain(base.holders()).collect()
+    }
+
     /// Puts a value there. False where that cannot be done.
     pub fn set(&self, locals: &mut Locals, value: PyObjectRef, vm: &VirtualMachine) -> bool {
         match self {

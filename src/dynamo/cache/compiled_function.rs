@@ -200,6 +200,8 @@ pub struct Asked {
     pub dynamic: Option<bool>,
     /// What its mode and options set.
     pub settings: PyObjectRef,
+    /// `options={"guard_filter_fn": ...}`
+    pub guard_filter: Option<PyObjectRef>,
 }
 
 impl Asked {
@@ -209,7 +211,11 @@ impl Asked {
             (Backend::Custom(a), Backend::Custom(b)) => a.is(b),
             _ => false,
         };
-        backend && self.dynamic == other.dynamic && vm.bool_eq(&self.settings, &other.settings).unwrap_or(false)
+        let filter = match (&self.guard_filter, &other.guard_filter) {
+            (Some(a), Some(b)) => a.is(b),
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        backend && filter && self.dynamic == other.dynamic && vm.bool_eq(&self.settings, &other.settings).unwrap_or(false)
     }
 }
 

@@ -140,6 +140,9 @@ pub fn call(
         replaced.restore(&mut bound.locals, vm);
     }
     left.settle(vm)?;
+    if let Some(error) = super::guards::filter::take_error() {
+        return Err(error);
+    }
     match (result, flushed) {
         (Err(e), _) => Err(match uncaught {
             Some(error) => raise(error, vm),

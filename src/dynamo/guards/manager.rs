@@ -380,12 +380,18 @@ impl Values {
         let asked = if differ { function.cache.borrow().asked(place) } else { Vec::new() };
         let first = asked.into_iter().find(|i| met.contains(i) && holds(function, place, *i, locals, vm));
         // An entry with a number that has varied since is hit only by calls that pass its other guards.
-        let serves = |i: &usize| !self.is_outdated(place, &known[*i].0, vm) || holds(function, place, *i, locals, vm);
+        // So is one with values that are not guarded: another one would read what they have become.
+        let is_exact = |i: usize| known[i].0.unguarded.is_empty() && !self.is_outdated(place, &known[i].0, vm);
+        let serves = |i: &usize| is_exact(*i) || holds(function, place, *i, locals, vm);
         let needs = match first.or_else(|| met.iter().copied().find(serves)) {
             Some(i) => known[i].0.clone(),
             None => {
                 let (facts, realized) = read();
-                Rc::new(Needs { realized, ..self.needs(place, locals, facts, (function, dynamic), vm) })
+                let (facts, unguarded) = match function.asked.guard_filter.as_ref() {
+                    Some(filter) => super::filter::kept(facts, filter, locals, vm),
+                    None => (facts, Vec::new()),
+                };
+                Rc::new(Needs { realized, unguarded, ..self.needs(place, locals, facts, (function, dynamic), vm) })
             }
         };
         Verdict { unmet: failed, needs, idle: idle_unmet, others: HashMap::new() }
@@ -469,6 +475,7 @@ impl Values {
                 dynamic: needs.dynamic.iter().filter(|s| !is_needed(s)).cloned().collect(),
                 replaced: needs.replaced.iter().filter(keep).cloned().collect(),
                 realized: needs.realized.clone(),
+                unguarded: needs.unguarded.clone(),
             }
         })
     }
@@ -588,16 +595,25 @@ impl Tuples {
     }
 }
 
+/// What a call finds, and what stands there while it is traced: symbols for dynamic numbers, and what values were that are not guarded.
+fn replacements(needs: &Needs, locals: &Locals, recorder: &Recorder, vm: &VirtualMachine) -> Vec<(Rc<Source>, PyObjectRef, PyObjectRef)> {
+    let dynamic = needs.dynamic.iter().filter_map(|source| {
+        let value = source.value(locals, vm)?;
+        let symbol = symbol(source, &value, recorder, vm)?;
+        Some((source.clone(), value, symbol))
+    });
+    let dynamic: Vec<_> = dynamic.collect();
+    dynamic.into_iter().chain(needs.outdated(locals, vm)).collect()
+}
+
 /// Puts symbols where a call finds its dynamic numbers.
 pub fn replace(bound: &mut Bound, needs: &Needs, recorder: &Recorder, args: &mut FuncArgs, vm: &VirtualMachine) -> Replaced {
     let mut replaced = Replaced::default();
     let mut tuples = Tuples::default();
-    for source in &needs.dynamic {
-        let Some(value) = source.value(&bound.locals, vm) else { continue };
-        let Some(symbol) = symbol(source, &value, recorder, vm) else { continue };
-        let is_given = bound.slot(source, args).is_some();
+    for (source, value, symbol) in replacements(needs, &bound.locals, recorder, vm) {
+        let is_given = bound.slot(&source, args).is_some();
         let (source, value, symbol) =
-            if is_given { (source.clone(), value, symbol) } else { tuples.around(source, value, symbol, &bound.locals, vm) };
+            if is_given { (source, value, symbol) } else { tuples.around(&source, value, symbol, &bound.locals, vm) };
         let source = &source;
         if let Source::Local(name) = &**source {
             let at = bound.names.iter().position(|n| n == name).and_then(|i| i.checked_sub(usize::from(bound.bound_self)));
@@ -627,10 +643,8 @@ pub fn replace(bound: &mut Bound, needs: &Needs, recorder: &Recorder, args: &mut
 pub fn replace_in_frame(resumed: &mut Resumed, needs: &Needs, recorder: &Recorder, vm: &VirtualMachine) -> Replaced {
     let mut replaced = Replaced::default();
     let mut tuples = Tuples::default();
-    for source in &needs.dynamic {
-        let Some(value) = source.value(&resumed.locals, vm) else { continue };
-        let Some(symbol) = symbol(source, &value, recorder, vm) else { continue };
-        let (source, value, symbol) = tuples.around(source, value, symbol, &resumed.locals, vm);
+    for (source, value, symbol) in replacements(needs, &resumed.locals, recorder, vm) {
+        let (source, value, symbol) = tuples.around(&source, value, symbol, &resumed.locals, vm);
         let source = &source;
         match &**source {
             Source::Local(name) if resumed.given.as_ref().is_some_and(|(given, _)| given == name) => {

@@ -2,6 +2,7 @@
 
 pub mod constraints;
 pub(super) mod failures;
+pub(super) mod filter;
 pub(super) mod global_state;
 pub mod last_call;
 pub(super) mod same_graph;

@@ -24,6 +24,8 @@ pub struct Needs {
     pub replaced: Vec<(Rc<Source>, PyObjectRef)>,
     /// Tensors that are realized without an operator.
     pub realized: Vec<Realized>,
+    /// Values that a script's filter of guards does not want guarded: they are what they were, whatever they have become.
+    pub unguarded: Vec<(Rc<Source>, PyObjectRef)>,
 }
 
 impl Needs {
@@ -35,6 +37,7 @@ impl Needs {
             dynamic: self.dynamic.clone(),
             replaced: self.replaced.clone(),
             realized: self.realized.clone(),
+            unguarded: self.unguarded.clone(),
         }
     }
 
@@ -45,7 +48,17 @@ impl Needs {
             dynamic: self.dynamic.iter().cloned().chain(more.dynamic).collect(),
             replaced: self.replaced.iter().cloned().chain(more.replaced).collect(),
             realized: self.realized.clone(),
+            unguarded: self.unguarded.iter().cloned().chain(more.unguarded).collect(),
         }
+    }
+
+    /// What an unguarded value has become, and what it counts as.
+    pub fn outdated(&self, locals: &Locals, vm: &VirtualMachine) -> Vec<(Rc<Source>, PyObjectRef, PyObjectRef)> {
+        let row = |(source, was): &(Rc<Source>, PyObjectRef)| {
+            let now = source.value(locals, vm).filter(|now| !now.is(was) && !vm.bool_eq(now, was).unwrap_or(false))?;
+            Some((source.clone(), now, was.clone()))
+        };
+        self.unguarded.iter().filter_map(row).collect()
     }
 
     /// Which values are modules, by where they are found.

@@ -14,6 +14,9 @@ pub(in crate::python::native) use module::module_def;
 /// An environment of symbols as `ShapeEnv` is written on it.
 pub fn symbols_object(symbols: Symbols, vm: &rustpython_vm::VirtualMachine) -> rustpython_vm::PyObjectRef {
     use rustpython_vm::PyPayload;
+    use rustpython_vm::class::PyClassImpl;
+    // The module may not have been imported.
+    drop(module::PySymbols::make_static_type());
     module::PySymbols::new(symbols).into_pyobject(vm)
 }
 

@@ -46,8 +46,9 @@ def compile(
         )
     if disable:
         return model
-    for option in ("guard_filter_fn", "use_aoti"):
-        unobeyed("torch.compile", **{f"options[{option!r}]": ((options or {}).get(option), None)})
+    unobeyed("torch.compile", **{"options['use_aoti']": ((options or {}).get("use_aoti"), None)})
+    # Like PyTorch, this takes it out of the script's dictionary.
+    guard_filter = options.pop("guard_filter_fn", None) if isinstance(options, dict) else None
     _read_environment()
     config = sys.modules.get("torch._dynamo.config")
     if config is not None and config.suppress_errors and config.fail_on_recompile_limit_hit:
@@ -76,8 +77,8 @@ def compile(
     from torch.nn import Module
 
     if isinstance(model, Module):
-        return OptimizedModule(model, backend, fullgraph, dynamic, settings)
-    return _optimize_function(model, backend, fullgraph, dynamic, settings)
+        return OptimizedModule(model, backend, fullgraph, dynamic, settings, guard_filter)
+    return _optimize_function(model, backend, fullgraph, dynamic, settings, guard_filter)
 
 
 _MODULES_OF_SETTINGS = ("torch._dynamo.config", "torch._functorch.config", "torch._inductor.config")
@@ -113,12 +114,12 @@ def optimize(
     """The older spelling of `torch.compile`."""
     unobeyed("torch._dynamo.optimize", error_on_graph_break=(error_on_graph_break, None), guard_export_fn=(guard_export_fn, None))
     unobeyed("torch._dynamo.optimize", guard_fail_fn=(guard_fail_fn, None), package=(package, None))
-    unobeyed("torch._dynamo.optimize", guard_filter_fn=(guard_filter_fn, None))
     return lambda fn: compile(
         fn,
         backend=backend,
         fullgraph=nopython,
         dynamic=dynamic,
+        options=None if guard_filter_fn is None else {"guard_filter_fn": guard_filter_fn},
         disable=disable,
         recompile_limit=recompile_limit,
         isolate_recompiles=isolate_recompiles,
@@ -134,11 +135,11 @@ def innermost_fn(fn):
     return fn
 
 
-def _optimize_function(fn, backend, fullgraph, dynamic, settings=None):
+def _optimize_function(fn, backend, fullgraph, dynamic, settings=None, guard_filter=None):
     fn = innermost_fn(fn)
     if hasattr(fn, "_torchdynamo_wrapper_id"):
         raise AssertionError("compile_wrapper already has a get_compiler_config attribute")
-    call = _Call(fn, backend, fullgraph, dynamic, settings=settings)
+    call = _Call(fn, backend, fullgraph, dynamic, settings=settings, guard_filter=guard_filter)
 
     @functools.wraps(fn)
     def compiled(*args, **kwargs):
@@ -174,12 +175,12 @@ def _inner(*args, **kwargs):
     """Stands for the function through which PyTorch calls what has no code of its own."""
 
 
-def _state(fn, backend, dynamic, settings=None):
+def _state(fn, backend, dynamic, settings=None, guard_filter=None):
     """The cache of a callable's code: callables with the same code share it."""
     fn = _called_module(fn)
     inner = getattr(type(fn), "forward", None) if hasattr(fn, "named_parameters") else fn
     code = _inner.__code__ if _is_builtin(fn) else getattr(inner, "__code__", _inner.__code__)
-    return _native_compile._compiled_state(code, backend, dynamic, settings)
+    return _native_compile._compiled_state(code, backend, dynamic, settings, guard_filter)
 
 
 def _watch_messages():
@@ -244,13 +245,13 @@ def _warn_outside(function):
 class _Call:
     """A compiled callable: its cache, and names for what it finds its tensors under."""
 
-    def __init__(self, fn, backend, fullgraph, dynamic, self_name=None, settings=None):
+    def __init__(self, fn, backend, fullgraph, dynamic, self_name=None, settings=None, guard_filter=None):
         self.fn = fn
         self.self_name = self_name
         self.settings = settings
         self.fullgraph = fullgraph
         self.how = backend, fullgraph, dynamic, settings
-        self.state = _state(fn, backend, dynamic, settings)
+        self.state = _state(fn, backend, dynamic, settings, guard_filter)
 
     def __call__(self, args, kwargs):
         if not self.settings:
@@ -562,10 +563,10 @@ def _optimized_module_class():
     class OptimizedModule(Module):
         """A module whose calls are compiled; everything else is the module's own."""
 
-        def __init__(self, module, backend, fullgraph, dynamic, settings=None):
+        def __init__(self, module, backend, fullgraph, dynamic, settings=None, guard_filter=None):
             super().__init__()
             self._orig_mod = module
-            self.__dict__["_torchdynamo_call"] = _Call(module, backend, fullgraph, dynamic, settings=settings)
+            self.__dict__["_torchdynamo_call"] = _Call(module, backend, fullgraph, dynamic, settings=settings, guard_filter=guard_filter)
 
         def __reduce__(self):
             # A copy compiles the copied module the same way.

@@ -35,6 +35,40 @@ def compile(*args, **kwargs):
     return torch.compile(*args, **kwargs)
 
 
+def keep_portable_guards_unsafe(guard_entries):
+    """Keeps guards of tensors that are no globals, of sizes and of global state."""
+    of_state = ("GLOBAL_STATE", "SHAPE_ENV")
+    return [e.guard_type in of_state or e.guard_type == "TENSOR_MATCH" and not e.is_global for e in guard_entries]
+
+
+def skip_guard_on_inbuilt_nn_modules_unsafe(guard_entries):
+    """Drops guards on what PyTorch's modules have."""
+    return [not entry.orig_guard.source.is_unspecialized_builtin_nn_module() for entry in guard_entries]
+
+
+def skip_guard_on_all_nn_modules_unsafe(guard_entries):
+    """Drops guards on what modules have."""
+    return [not entry.orig_guard.source.is_unspecialized_nn_module() for entry in guard_entries]
+
+
+def keep_tensor_guards_unsafe(guard_entries, keep_parameters=False):
+    """Keeps guards of tensors, those of parameters where that is asked for."""
+    import torch
+
+    is_kept = lambda value: keep_parameters or not isinstance(value, torch.nn.Parameter)
+    return [entry.guard_type == "TENSOR_MATCH" and is_kept(entry.value) for entry in guard_entries]
+
+
+def skip_guard_on_globals_unsafe(guard_entries):
+    """Drops guards on globals."""
+    return [not entry.is_global for entry in guard_entries]
+
+
+def skip_all_guards_unsafe(guard_entries):
+    """Drops all guards."""
+    return [False for _ in guard_entries]
+
+
 def __getattr__(name):
     if name == "config":
         import importlib

@@ -159,6 +159,7 @@ class ShapeEnv:
         symbolic_context=None,
     ):  # fmt: skip
         """A symbol for a number that is found somewhere, or the number: zero, one and what is static."""
+        unobeyed("ShapeEnv.create_symbol", symbolic_context=(symbolic_context, None))
         if positive and val < 0:
             raise AssertionError(f"positive set for negative value: {val}")
         if constraint_dim is not None:
@@ -200,6 +201,8 @@ class ShapeEnv:
         if isinstance(sym, Expr) and sym.is_number:
             return int(sym)
         number = getattr(sym, "_number", None)
+        if number is not None and hint is not None and number.node.hint not in (None, hint):
+            raise NotImplementedError(f"ShapeEnv.create_symintnode: the hint {hint} of {sym}, whose value is {number.node.hint}, is not available")
         if number is None:
             raise NotImplementedError(f"ShapeEnv.create_symintnode of {sym!r} is not available in the playground: it takes what create_symbol gave")
         return number
@@ -267,7 +270,8 @@ class ShapeEnv:
 
     def evaluate_expr(self, orig_expr, hint=None, fx_node=None, size_oblivious=False, fallback_value=None, *, forcing_spec=False):
         """The value of an expression in this call, with a guard."""
-        unobeyed("ShapeEnv.evaluate_expr", fallback_value=(fallback_value, None), size_oblivious=(size_oblivious, False))
+        unobeyed("ShapeEnv.evaluate_expr", fallback_value=(fallback_value, None), size_oblivious=(size_oblivious, False), hint=(hint, None))
+        unobeyed("ShapeEnv.evaluate_expr", fx_node=(fx_node, None), forcing_spec=(forcing_spec, False))
         if isinstance(orig_expr, bool):
             return orig_expr
         if isinstance(orig_expr, Expr) and orig_expr.is_number:
@@ -279,6 +283,7 @@ class ShapeEnv:
 
     def bound_sympy(self, expr, size_oblivious=False):
         """The least and the largest value of an expression."""
+        unobeyed("ShapeEnv.bound_sympy", size_oblivious=(size_oblivious, False))
         number = getattr(expr, "_number", None)
         if number is None:
             return ValueRanges(int(expr), int(expr))
@@ -288,7 +293,10 @@ class ShapeEnv:
     def size_hint(self, expr, *, allow_none=False):
         """The value of an expression in this call, without a guard."""
         number = getattr(expr, "_number", None)
-        return int(expr) if number is None else number.node.hint
+        hint = int(expr) if number is None else number.node.hint
+        if hint is None and not allow_none:
+            raise GuardOnDataDependentSymNode(f"Could not extract specialized integer from data-dependent expression {expr} (unhinted: {expr}).")
+        return hint
 
     guarding_hint_or_throw = optimization_hint = size_hint
 
