@@ -11,7 +11,7 @@ use rustpython_vm::{
 /// Packages that scripts often import beside PyTorch.
 const PACKAGES: &str = "\
     PIL accelerate bitsandbytes cupy cv2 datasets deepspeed einops gym gymnasium h5py huggingface_hub hydra jax \
-    keras lightning matplotlib networkx numba numpy omegaconf onnx pandas peft plotly psutil pytest pytorch_lightning \
+    keras lightning matplotlib networkx numba omegaconf onnx pandas peft plotly psutil pytest pytorch_lightning \
     requests safetensors scipy seaborn skimage sklearn tabulate tensorboard tensorboardX tensorflow timm tokenizers \
     torchaudio torchmetrics torchtext torchvision transformers triton wandb xformers yaml";
 
@@ -38,6 +38,8 @@ impl AbsentPackages {
         let top = text.split('.').next().unwrap_or_default();
         let reason = if PACKAGES.split_ascii_whitespace().any(|package| package == top) {
             format!("No module named '{text}' (the package '{top}' is not available in the playground)")
+        } else if top == "numpy" {
+            format!("No module named '{text}' (this part of numpy is not available in the playground)")
         } else if is_standard(top, vm)? {
             format!("No module named '{text}' (this part of the standard library is not available in the playground)")
         } else if top == "torch" || top == "functorch" {
@@ -45,7 +47,7 @@ impl AbsentPackages {
         } else {
             return Ok(vm.ctx.none());
         };
-        if top != "functorch" && (top != "torch" || is_absent_part(&text)) {
+        if !matches!(top, "functorch" | "numpy") && (top != "torch" || is_absent_part(&text)) {
             let package = vm.import("_absent_package", 0)?;
             let spec = vm.call_method(&package, "spec_of", (name.clone(), reason.clone()))?;
             if !vm.is_none(&spec) {

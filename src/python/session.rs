@@ -191,9 +191,9 @@ fn modules(vm: &VirtualMachine) -> PyResult<PyDictRef> {
     vm.sys_module.get_attr("modules", vm)?.try_into_value(vm)
 }
 
-/// Whether a module goes with the script: `torch` has state of its own in most of them.
+/// Whether a module goes with the script: `torch` has state of its own in most of them, and `numpy` is made of it.
 fn is_of_torch(name: &str) -> bool {
-    ["__main__", "torch", "functorch"].contains(&name.split('.').next().unwrap_or_default())
+    ["__main__", "torch", "functorch", "numpy"].contains(&name.split('.').next().unwrap_or_default())
 }
 
 /// The exit status of a process that `SystemExit` ends, as Python has it.

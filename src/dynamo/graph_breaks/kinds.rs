@@ -19,6 +19,7 @@ const KINDS: &[(&str, Make)] = &[
         Unsupported::logging(text(args, 0), text(args, 1), &shown)
     }),
     ("module_backward_hooks", |_| Unsupported::module_backward_hooks()),
+    ("numpy", |args| Unsupported::numpy(text(args, 0))),
     ("not_inlined", |args| Unsupported::not_inlined(text(args, 0), text(args, 1))),
     ("requested", |args| Unsupported::requested(given(args, 0))),
     ("non_tensor", |args| Unsupported::non_tensor(text(args, 0), text(args, 1))),

@@ -512,6 +512,17 @@ impl Unsupported {
         )
     }
 
+    /// numpy in a compiled function, which PyTorch traces and this does not.
+    pub fn numpy(title: &str) -> Self {
+        Self::new(
+            0,
+            title,
+            "PyTorch traces numpy into the graph. The playground runs it outside of graphs, as PyTorch does under torch._dynamo.config.trace_numpy = False.",
+            "",
+            &["Write the torch function of the same name instead."],
+        )
+    }
+
     /// Anything else, with a title that says it.
     pub fn other(title: &str) -> Self {
         Self::new(0, title, "", "", &[])

@@ -13,6 +13,7 @@ pub(crate) mod export;
 pub(crate) mod graph_module;
 pub(crate) mod make_fx;
 mod math;
+mod numpy;
 mod random;
 mod sha2;
 pub(crate) mod tensor;
@@ -39,6 +40,7 @@ pub(super) fn modules(ctx: &Context) -> Vec<&'static PyModuleDef> {
         aot_functions::module_def(ctx),
         crate::dynamo::bindings::module_def(ctx),
         math::module_def(ctx),
+        numpy::module_def(ctx),
         random::module_def(ctx),
         sha2::module_def(ctx),
         unicodedata::module_def(ctx),

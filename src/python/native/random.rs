@@ -99,14 +99,11 @@ mod module {
             let Some((index, words)) = words.split_last() else {
                 return Err(vm.new_value_error("state vector is the wrong size"));
             };
-            let Ok(state) = <[u32; WORDS]>::try_from(words) else {
+            if words.len() != WORDS {
                 return Err(vm.new_value_error("state vector is the wrong size"));
-            };
-            let index = *index as usize;
-            if index > WORDS {
-                return Err(vm.new_value_error("invalid state"));
             }
-            *zelf.generator.borrow_mut() = Twister { state, index };
+            let twister = Twister::from_state(words, *index as usize);
+            *zelf.generator.borrow_mut() = twister.ok_or_else(|| vm.new_value_error("invalid state"))?;
             Ok(())
         }
     }
@@ -132,7 +129,7 @@ const WORDS: usize = 624;
 const MIDDLE: usize = 397;
 
 /// MT19937, seeded as CPython seeds it. Source: Matsumoto and Nishimura.
-struct Twister {
+pub(super) struct Twister {
     state: [u32; WORDS],
     index: usize,
 }
@@ -150,6 +147,20 @@ impl Default for Twister {
 }
 
 impl Twister {
+    /// How many words a state has.
+    pub(super) const WORDS: usize = WORDS;
+
+    /// The words of the state, and which comes next.
+    pub(super) fn state(&self) -> (&[u32], usize) {
+        (&self.state, self.index)
+    }
+
+    /// A generator in a state; `None` where it is none.
+    pub(super) fn from_state(words: &[u32], index: usize) -> Option<Self> {
+        let state = words.try_into().ok()?;
+        (index <= WORDS).then_some(Twister { state, index })
+    }
+
     fn from_word(seed: u32) -> Self {
         let mut state = [0; WORDS];
         state[0] = seed;
@@ -184,7 +195,7 @@ impl Twister {
         twister
     }
 
-    fn next_u32(&mut self) -> u32 {
+    pub(super) fn next_u32(&mut self) -> u32 {
         if self.index == WORDS {
             for i in 0..WORDS {
                 let mixed = self.state[i] & 0x8000_0000 | self.state[(i + 1) % WORDS] & 0x7fff_ffff;
@@ -202,7 +213,7 @@ impl Twister {
     }
 
     /// Uniform in [0, 1), with 53 bits.
-    fn next_f64(&mut self) -> f64 {
+    pub(super) fn next_f64(&mut self) -> f64 {
         let high = self.next_u32() >> 5;
         let low = self.next_u32() >> 6;
         (f64::from(high) * 67_108_864.0 + f64::from(low)) / 9_007_199_254_740_992.0

@@ -26,7 +26,7 @@ _PARTS = {
     "amp.grad_scaler": "GradScaler",
     "_tensor_str": "set_printoptions",
     "_utils": (
-        "typename is_tensor is_floating_point is_complex is_nonzero is_same_size is_signed is_conj is_inference numel as_tensor asarray "
+        "typename is_tensor is_floating_point is_complex is_nonzero is_same_size is_signed is_conj is_inference numel as_tensor asarray from_numpy "
         "get_num_threads set_num_threads get_num_interop_threads set_num_interop_threads _has_compatible_shallow_copy_type "
         "is_storage set_default_dtype set_default_tensor_type set_default_device get_default_device "
         "use_deterministic_algorithms are_deterministic_algorithms_enabled set_deterministic_debug_mode "

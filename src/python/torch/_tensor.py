@@ -169,12 +169,20 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     def __dir__(self):
         return sorted({*object.__dir__(self)} - {"__cuda_array_interface__"})
 
+    @asks
     def __array__(self, dtype=None):
-        if self.requires_grad:
-            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        raise ModuleNotFoundError("numpy is not available in the playground")
+        array = self.numpy()
+        return array if dtype is None else array.astype(dtype)
 
-    numpy = __array__
+    @asks
+    def numpy(self, *, force=False):
+        from numpy._array import of_tensor
+
+        if _native_compile._is_compiling():
+            _native_compile._graph_break("numpy", "Tensor.numpy() with trace_numpy=False")
+            with _native_compile._suspended():
+                return of_tensor(self, force)
+        return of_tensor(self, force)
 
     # Autograd
 

@@ -69,6 +69,17 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
     return (result.clone() if copy else result).requires_grad_(requires_grad)
 
 
+def from_numpy(ndarray):
+    """A tensor over an array's memory."""
+    from numpy._array import to_tensor
+
+    if _native_compile._is_compiling():
+        _native_compile._graph_break("numpy", "call `torch.from_numpy` with `torch._dynamo.config.trace_numpy=False`")
+        with _native_compile._suspended():
+            return _native_compile._returned(to_tensor(ndarray))
+    return to_tensor(ndarray)
+
+
 def get_num_threads():
     """What `set_num_threads` was told."""
     _native_compile._leave("non_tensor", "int", "get_num_threads")
@@ -108,6 +119,8 @@ def is_same_size(input, other):
 
 def as_tensor(data, dtype=None, device=None):
     """A tensor of `data`, which stays itself where it is one already of that dtype and device."""
+    if type(data).__name__ == "ndarray" and hasattr(data, "__torch_array__"):
+        data = from_numpy(data)
     if not isinstance(data, torch.Tensor):
         return torch.tensor(data, dtype=dtype, device=device)
     if device is not None:

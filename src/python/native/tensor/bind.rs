@@ -269,6 +269,7 @@ fn is_index(vm: &VirtualMachine, o: &PyObject) -> bool {
     to_int(o).is_some_and(|_| !o.class().is(vm.ctx.types.bool_type))
         || super::symint::size(o, vm).is_some()
         || to_tensor(o).is_some_and(|t| t.dim() == 0 && t.dtype().is_integral())
+        || super::convert::numpy_number(o, vm).is_some_and(|number| number.class().is(vm.ctx.types.int_type))
 }
 
 fn integer(o: &PyObject, reads: &Reads, vm: &VirtualMachine) -> Option<Value> {

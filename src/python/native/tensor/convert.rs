@@ -86,7 +86,40 @@ fn value_in(object: &PyObject, depth: usize, vm: &VirtualMachine) -> Option<Valu
     if let Some(condition) = super::symint::condition(object, vm) {
         return Some(Value::Opaque(Rc::new(condition)));
     }
+    if let Some(number) = numpy_number(object, vm) {
+        return value_in(&number, depth + 1, vm);
+    }
     object.downcast_ref::<PyGenerator>().map(|g| Value::Opaque(g.0.clone()))
+}
+
+/// The number of one of numpy's scalars (`src/python/stdlib/numpy/_scalars.py`).
+pub fn numpy_number(object: &PyObject, vm: &VirtualMachine) -> Option<PyObjectRef> {
+    let is_scalar = object.class().has_attr(vm.ctx.intern_str("__torch_array__")) && object.class().has_attr(vm.ctx.intern_str("__trunc__"));
+    if is_scalar { object.get_attr("_value", vm).ok() } else { None }
+}
+
+/// The tensor that one of numpy's arrays or scalars is held in (`src/python/stdlib/numpy/_array.py`).
+pub fn numpy_tensor(object: &PyObject, vm: &VirtualMachine) -> PyResult<Option<Tensor>> {
+    // Lists of numbers are long.
+    if object.class().is(vm.ctx.types.float_type) || object.class().is(vm.ctx.types.int_type) || !object.class().has_attr(vm.ctx.intern_str("__torch_array__")) {
+        return Ok(None);
+    }
+    let tensor = vm.call_method(object, "__torch_array__", ())?;
+    Ok(to_tensor(&tensor))
+}
+
+/// Whether an object is one of numpy's arrays or scalars, or a list with some.
+pub fn holds_numpy(object: &PyObject, vm: &VirtualMachine) -> bool {
+    let is_one = |o: &PyObject| o.class().has_attr(vm.ctx.intern_str("__torch_array__"));
+    let (mut left, mut depth) = (vec![object.to_owned()], 0);
+    while depth <= DEEPEST_LIST && !left.is_empty() {
+        if left.iter().any(|o| is_one(o)) {
+            return true;
+        }
+        left = left.iter().filter_map(|o| items(o)).flatten().collect();
+        depth += 1;
+    }
+    false
 }
 
 /// The items of a list or tuple.

@@ -4,7 +4,7 @@ use rustpython_vm::builtins::PyDict;
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
 
-use super::convert::{items, to_tensor, to_value};
+use super::convert::{items, numpy_tensor, to_tensor, to_value};
 use super::errors::raise;
 use super::objects::PyDtype;
 use super::packet;
@@ -20,7 +20,7 @@ fn sequence(o: &PyObject, vm: &VirtualMachine) -> PyResult<Option<Vec<PyObjectRe
     }
     let has = |name| o.class().has_attr(vm.ctx.intern_str(name));
     let text_or_map = o.downcast_ref::<rustpython_vm::builtins::PyStr>().is_some() || o.downcast_ref::<PyDict>().is_some();
-    if to_tensor(o).is_some() || text_or_map || !has("__len__") || !has("__getitem__") {
+    if to_tensor(o).is_some() || has("__torch_array__") || text_or_map || !has("__len__") || !has("__getitem__") {
         return Ok(None);
     }
     o.try_to_value::<Vec<PyObjectRef>>(vm).map(Some)
@@ -39,6 +39,9 @@ fn nested_shape(o: &PyObject, vm: &VirtualMachine) -> PyResult<Vec<i64>> {
             None => break,
         }
     }
+    if let Some(array) = numpy_tensor(&inner, vm)? {
+        shape.extend(array.concrete().map_err(|e| raise(e, vm))?.sizes.iter().map(|size| *size as i64));
+    }
     // Text is a sequence, too, whose elements are text.
     if !shape.is_empty() && inner.downcast_ref::<rustpython_vm::builtins::PyStr>().is_some_and(|s| !s.as_wtf8().is_empty()) {
         return Err(vm.new_value_error("too many dimensions 'str'"));
@@ -46,8 +49,29 @@ fn nested_shape(o: &PyObject, vm: &VirtualMachine) -> PyResult<Vec<i64>> {
     Ok(shape)
 }
 
-/// The numbers of nested sequences of a shape.
-fn flatten(o: &PyObject, depth: usize, shape: &[i64], flat: &mut Vec<Value>, vm: &VirtualMachine) -> PyResult<()> {
+/// What a dtype becomes beside another one.
+fn join(found: &mut Option<Dtype>, dtype: Dtype) {
+    *found = Some(found.map_or(dtype, |found| crate::tensor::promote(found, dtype)));
+}
+
+/// The numbers of nested sequences of a shape, and the dtype that they have together.
+fn flatten(
+    o: &PyObject,
+    depth: usize,
+    shape: &[i64],
+    flat: &mut Vec<Value>,
+    of: &mut Option<Dtype>,
+    vm: &VirtualMachine,
+) -> PyResult<()> {
+    if let Some(array) = numpy_tensor(o, vm)? {
+        let sizes = array.concrete().map_err(|e| raise(e, vm))?.sizes;
+        if sizes.iter().map(|size| *size as i64).ne(shape[depth..].iter().copied()) {
+            return Err(vm.new_value_error(format!("expected sequence of length {} at dim {depth}", shape.get(depth).copied().unwrap_or(1))));
+        }
+        join(of, array.dtype());
+        flat.extend(crate::tensor::strided::numbers(&array).map_err(|e| raise(e, vm))?.into_iter().map(value_of));
+        return Ok(());
+    }
     if let Some(list) = sequence(o, vm)? {
         let Some(length) = shape.get(depth) else {
             let class = o.class().name().to_string();
@@ -60,12 +84,19 @@ fn flatten(o: &PyObject, depth: usize, shape: &[i64], flat: &mut Vec<Value>, vm:
         if *length != list.len() as i64 {
             return Err(vm.new_value_error(format!("expected sequence of length {length} at dim {depth} (got {})", list.len())));
         }
-        return list.iter().try_for_each(|item| flatten(item, depth + 1, shape, flat, vm));
+        return list.iter().try_for_each(|item| flatten(item, depth + 1, shape, flat, of, vm));
     }
     let mut push = |v: Value| -> PyResult<()> {
         if shape.len() > depth {
             return Err(vm.new_type_error("not a sequence"));
         }
+        let dtype = match v {
+            Value::Bool(_) => Dtype::Bool,
+            Value::Int(_) => Dtype::Int64,
+            Value::Complex(..) => default_dtype().to_complex(),
+            _ => default_dtype(),
+        };
+        join(of, dtype);
         flat.push(v);
         Ok(())
     };
@@ -87,27 +118,29 @@ pub fn tensor_from(o: &PyObject, dtype: Option<Dtype>, vm: &VirtualMachine) -> P
             _ => Ok(copy),
         };
     }
-    let (shape, mut flat) = (nested_shape(o, vm)?, Vec::new());
-    if !shape.contains(&0) {
-        flatten(o, 0, &shape, &mut flat, vm)?;
+    if let Some(array) = numpy_tensor(o, vm)? {
+        return tensor_from(&*wrap(&array, vm)?, dtype, vm);
     }
-    let dtype = dtype.unwrap_or_else(|| {
-        flat.iter()
-            .fold(None, |found: Option<Dtype>, v| {
-                let d = match v {
-                    Value::Bool(_) => Dtype::Bool,
-                    Value::Int(_) => Dtype::Int64,
-                    Value::Complex(..) => default_dtype().to_complex(),
-                    _ => default_dtype(),
-                };
-                Some(found.map_or(d, |f| crate::tensor::promote(f, d)))
-            })
-            .unwrap_or_else(default_dtype)
-    });
+    let (shape, mut flat, mut found) = (nested_shape(o, vm)?, Vec::new(), None);
+    if !shape.contains(&0) {
+        flatten(o, 0, &shape, &mut flat, &mut found, vm)?;
+    }
+    let dtype = dtype.or(found).unwrap_or_else(default_dtype);
     if flat.iter().any(is_symbolic) {
         return of_symbols(&flat, &shape, dtype).map_err(|e| raise(e, vm));
     }
     crate::tensor::from_values(&flat_numbers(&flat), &shape, dtype).map_err(|e| raise(e, vm))
+}
+
+/// A number of an array, as one of Python's.
+fn value_of(number: crate::tensor::Number) -> Value {
+    use crate::tensor::Number;
+    match number {
+        Number::Bool(b) => Value::Bool(b),
+        Number::Int(i) => Value::Int(crate::shape::SymInt::Int(i)),
+        Number::Float(f) => Value::Float(f),
+        Number::Complex(re, im) => Value::Complex(re, im),
+    }
 }
 
 fn is_symbolic(v: &Value) -> bool {
@@ -138,6 +171,9 @@ pub fn legacy_tensor(dtype: Dtype, is_base: bool, args: &FuncArgs, vm: &VirtualM
         return empty(sizes(&items(size).unwrap_or_default(), vm)?);
     }
     let Some(first) = args.args.first() else { return empty(vec![0]) };
+    if let Some(t) = numpy_tensor(first, vm)?.filter(|t| t.dim() > 0) {
+        return tensor_from(&*wrap(&t, vm)?, Some(dtype), vm);
+    }
     if let Some(t) = to_tensor(first) {
         if t.dtype() != dtype && !is_base {
             let options = |dtype: Dtype| {
@@ -225,7 +261,14 @@ pub fn new_tensor(args: &FuncArgs, vm: &VirtualMachine) -> PyResult {
         let module = vm.import("torch", 0)?.get_attr("_utils", vm)?;
         vm.call_method(&module, "_warn_of_copy", ())?;
     }
-    let t = tensor_from(data, dtype.transpose()?, vm)?;
+    let dtype = dtype.transpose()?;
+    if crate::dynamo::tracing::recorder().is_some() && super::convert::holds_numpy(data, vm) {
+        let reason = || crate::dynamo::Unsupported::numpy("call `torch.from_numpy` with `torch._dynamo.config.trace_numpy=False`");
+        if let Some(made) = crate::dynamo::tracing::outside(reason, args, &mut |_| new_tensor(args, vm), vm)? {
+            return Ok(made);
+        }
+    }
+    let t = tensor_from(data, dtype, vm)?;
     let device = match args.kwargs.get("device").and_then(|o| to_value(o, vm)) {
         Some(Value::Str(text)) => Some(super::objects::parse_device(&text).map_err(|e| raise(e, vm))?),
         other => other.and_then(|v| v.device().ok().flatten()),

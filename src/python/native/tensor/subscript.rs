@@ -66,6 +66,9 @@ fn index_item(o: &PyObject, vm: &VirtualMachine) -> PyResult<IndexItem> {
         let t = if t.dtype() == dtype { t } else { crate::t!("_to_copy", t; dtype = dtype).map_err(|e| raise(e, vm))? };
         return Ok(if crate::dynamo::tracing::is_called() { IndexItem::Constant(t) } else { IndexItem::Tensor(t) });
     }
+    if let Some(t) = super::convert::numpy_tensor(o, vm)?.filter(|t| t.dim() > 0) {
+        return Ok(IndexItem::Tensor(t));
+    }
     match to_value(o, vm) {
         Some(Value::None) => Ok(IndexItem::NewAxis),
         Some(Value::Bool(b)) => Ok(IndexItem::Bool(b)),

@@ -167,6 +167,8 @@ def _compare(actual, expected, place, options):
         if not options["allow_subclasses"] and type(actual) is not type(expected):
             _not_comparable(actual, expected, place)
         _compare_tensors(actual, expected, place, options)
+    elif hasattr(actual, "__torch_array__") and hasattr(expected, "__torch_array__"):
+        _compare(torch.as_tensor(actual), torch.as_tensor(expected), place, options)
     elif actual is None or expected is None:
         raise _Mismatch(AssertionError, f"None mismatch: {actual} is not {expected}", place)
     else:

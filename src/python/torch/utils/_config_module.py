@@ -36,7 +36,7 @@ REASONS = {
     "kernels": "decides how kernels are generated; graphs run operator by operator",
     "missing": "belongs to a part of PyTorch that is not available here, whose functions say so when they are called",
     "names": "is the module's own: what is not saved, or ignored, in exports of the settings",
-    "numpy": "NumPy is not available here",
+    "numpy": "numpy runs outside of graphs here",
     "pre_grad": "belongs to rewrites of the captured graph that give the same values and that are not made here",
     "views": "views are made anew by their view operators either way, and are the same tensors",
     "steps": "limits the time of z3: validation counts its steps instead, so that it says the same everywhere",

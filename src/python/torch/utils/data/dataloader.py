@@ -43,6 +43,9 @@ def default_collate(batch):
         return torch.tensor(batch)
     if isinstance(first, (str, bytes)):
         return batch
+    if hasattr(first, "__torch_array__"):
+        is_array = kind.__name__ == "ndarray" and first.shape != ()
+        return default_collate([torch.as_tensor(one) for one in batch]) if is_array else torch.as_tensor(batch)
     if hasattr(first, "keys"):
         return _rebuilt(kind, {key: default_collate([item[key] for item in batch]) for key in first})
     if isinstance(first, tuple) and hasattr(first, "_fields"):
