@@ -166,7 +166,8 @@ impl Layer for FakeLayer {
         let _made_by = OfFakeMode::new(mode.number);
         let _naming = mode.env.clone().filter(|_| mode.names_sizes).map(|env| Naming::new(Rc::new(move |most| env.unbacked_size(most))));
         check_devices(entry, &args)?;
-        let is_constant_pad = entry.name == "aten.pad.default" && !args.get(2).is_some_and(|mode| mode.str().is_ok_and(|m| m != "constant"));
+        let is_constant_pad =
+            entry.name == "aten.pad.default" && !args.get(2).is_some_and(|mode| mode.str().is_ok_and(|m| m != "constant"));
         if is_constant_pad || entry.name == "aten.constant_pad_nd.default" {
             // PyTorch's kernel takes sizes as numbers; graphs have a rule of their own for it.
             let t = args[0].tensor()?;

@@ -42,6 +42,20 @@ struct Recording {
     sees_calls: bool,
 }
 
+impl Recording {
+    fn record(&self, entry: &'static OpEntry, args: &[Value]) -> Result<Value> {
+        if named::is_any(entry, &[&named::LOCAL_SCALAR_DENSE, &named::EQUAL]) {
+            let mut traced = false;
+            args.iter().for_each(|v| v.for_each_tensor(&mut |t| traced |= self.tracer.knows(t)));
+            return if traced { Err(asked_for_value(entry)) } else { run_backend(entry, args, false) };
+        }
+        // The mode of a script may make what is computed fake.
+        let result = run_backend(entry, args, !self.real || modes().fake)?;
+        self.tracer.record(entry, args, &result)?;
+        Ok(result)
+    }
+}
+
 impl Layer for Recording {
     fn key(&self) -> Key {
         Key::Trace
@@ -52,21 +66,14 @@ impl Layer for Recording {
     }
 
     fn handle(&self, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
-        if let Some(decompose) = &self.decompose
-            && let Some(made) = decompose(entry, &args)?
-        {
-            return Ok(made);
+        // PyTorch detaches what it keeps for the backward by a view, which has a node of its own.
+        if modes().grad && crate::autograd::is_detaching() {
+            crate::autograd::next_seq_nr();
         }
-        let entry = self.tracer.shown(lifted(entry));
-        if named::is_any(entry, &[&named::LOCAL_SCALAR_DENSE, &named::EQUAL]) {
-            let mut traced = false;
-            args.iter().for_each(|v| v.for_each_tensor(&mut |t| traced |= self.tracer.knows(t)));
-            return if traced { Err(asked_for_value(entry)) } else { run_backend(entry, &args, false) };
-        }
-        // The mode of a script may make what is computed fake.
-        let result = run_backend(entry, &args, !self.real || modes().fake)?;
-        self.tracer.record(entry, &args, &result)?;
-        Ok(result)
+        self.tracer.arriving(entry, || {
+            let made = self.decompose.as_ref().map_or(Ok(None), |decompose| decompose(entry, &args))?;
+            made.map_or_else(|| self.record(self.tracer.shown(lifted(entry)), &args), Ok)
+        })
     }
 
     fn measure_float(&self, float: &SymFloat) -> Result<()> {

@@ -23,7 +23,7 @@ mod sizes;
 pub use calls::Piece;
 pub use layer::{Pushed, TraceLayer};
 pub use origin::{
-    CheckpointPolicy, Origin, add_checkpoint_policy, coming_from, keep_annotations, next_checkpoint_region, origin,
+    CheckpointPolicy, Origin, add_checkpoint_policy, coming_from, keep_annotations, next_checkpoint_region, origin, preserve_meta,
     reset_checkpoint_regions, script_annotation, set_annotation, set_origin, set_replayed, set_unwatched,
 };
 use sizes::{InputSize, OwnSize};
@@ -187,6 +187,15 @@ impl Tracer {
         self.script_decompositions.replace(rules);
     }
 
+    /// Does something that an operator which reached the tracer asks for.
+    pub(super) fn arriving<T>(&self, entry: &'static OpEntry, act: impl FnOnce() -> T) -> T {
+        let outer = self.arrived.get();
+        self.arrived.set(outer.or(Some(entry.name)));
+        let done = act();
+        self.arrived.set(outer);
+        done
+    }
+
     /// The operator that a call is recorded as: where calls are recorded as they are made, a `detach` shows as `alias`.
     pub(super) fn shown(&self, entry: &'static OpEntry) -> &'static OpEntry {
         if self.as_called && named::DETACH.is(entry) { named::ALIAS.get() } else { entry }
@@ -194,7 +203,7 @@ impl Tracer {
 
     /// Adds an input; gives its fake tensor. A symbolic size that is an input of its own is given by [`Tracer::symbol`].
     pub fn placeholder(&self, name: &str, t: &Tensor) -> Result<NodeId> {
-        let meta = Meta { value: Some(FakeValue::Tensor(t.spec())), ..Meta::default() };
+        let meta = Meta { value: Some(FakeValue::Tensor(t.spec())), seq_nr: last_seq_nr(), ..Meta::default() };
         let id = self.graph.borrow_mut().placeholder(name, meta);
         self.nodes.borrow_mut().insert(t.id(), id);
         if name.starts_with("tangents") {
@@ -273,7 +282,8 @@ impl Tracer {
                 graph.node_mut(*node).meta.no_version_check = true;
             }
         }
-        graph.set_output(if self.is_joint.get() { Arg::List(items) } else { Arg::Tuple(items) });
+        let output = graph.set_output(if self.is_joint.get() { Arg::List(items) } else { Arg::Tuple(items) });
+        graph.node_mut(output).meta.seq_nr = last_seq_nr();
         if !self.is_joint.get() {
             give_writes_their_lines(&mut graph);
         }
@@ -293,7 +303,8 @@ impl Tracer {
     pub(super) fn finish_as_called(&self, outputs: &[Value]) -> Result<Graph> {
         let items = outputs.iter().map(|value| self.argument(value)).collect::<Result<_>>()?;
         let mut graph = self.graph.take();
-        graph.set_output(Arg::Tuple(items));
+        let output = graph.set_output(Arg::Tuple(items));
+        graph.node_mut(output).meta.seq_nr = last_seq_nr();
         let is_size = |target: &Target| matches!(target, Target::Operator(_)) || target.op().is_some_and(|op| &**op == "aten.sym_size.int");
         graph.eliminate_dead_code(&|node| !is_size(&node.target));
         graph.validate()?;
@@ -477,6 +488,11 @@ impl Tracer {
         self.wants_number.set(false);
         shown
     }
+}
+
+/// The number of the autograd node that was made last, for what is no call: in a block of `preserve_node_meta`.
+fn last_seq_nr() -> Option<i64> {
+    origin::preserves_meta().then(|| autograd::peek_seq_nr() as i64 - 1)
 }
 
 /// A trailing write of an input has the line of the value written; in a joint graph it has none.

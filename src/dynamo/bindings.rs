@@ -601,6 +601,12 @@ mod native {
         crate::aot::trace::keep_annotations(keeps)
     }
 
+    /// Whether a block of `preserve_node_meta` runs.
+    #[pyfunction]
+    fn _preserve_meta(preserves: bool) {
+        crate::aot::trace::preserve_meta(preserves);
+    }
+
     /// How many values the frame so many calls above is unpacking into, or None.
     #[pyfunction]
     fn _unpacked_count(depth: usize) -> Option<u32> {

@@ -32,7 +32,7 @@ pub use lift_nodes::{lift_node, metadata};
 pub use meta::CreationMeta;
 pub use node::{Body, Edge, GradHook, Hook, InputMeta, Node, NodeHook, current_node, gradient_edge, next_seq_nr, peek_seq_nr, set_seq_nr};
 pub use saved::{
-    SavedTensorHooks, SavedVariable, WithoutSavedTensorHooks, freed, pop_saved_tensor_hooks, push_saved_tensor_hooks,
+    SavedTensorHooks, SavedVariable, WithoutSavedTensorHooks, freed, is_detaching, pop_saved_tensor_hooks, push_saved_tensor_hooks,
     top_saved_tensor_hooks,
 };
 pub use views::{ViewInfo, ViewStep, ViewSteps, keep_view, keep_view_into, rebase_history, replay, set_creation};

@@ -5,7 +5,7 @@ use super::node::Node;
 use diagnostics::error::{Error, Result};
 use dispatch::{Key, call_below};
 use std::any::Any;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use tensor::Tensor;
 
@@ -119,6 +119,15 @@ pub struct SavedVariable {
     checked: Option<Tensor>,
 }
 
+thread_local! {
+    static DETACHING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether the `detach` that a layer sees is that of a value which is kept for the backward, or read there.
+pub fn is_detaching() -> bool {
+    DETACHING.get()
+}
+
 /// `detach` as layers below autograd see it.
 fn detach(t: &Tensor) -> Result<Tensor> {
     // A tensor of a transform's level is detached without a call.
@@ -126,7 +135,10 @@ fn detach(t: &Tensor) -> Result<Tensor> {
         return Ok(bare);
     }
     static OP: dispatch::OpRef = dispatch::OpRef::new("detach");
-    call_below(Key::Autograd, OP.get(), vec![t.into()])?.into_tensor()
+    let outer = DETACHING.replace(true);
+    let made = call_below(Key::Autograd, OP.get(), vec![t.into()]);
+    DETACHING.set(outer);
+    made?.into_tensor()
 }
 
 impl SavedVariable {

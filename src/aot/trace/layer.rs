@@ -21,11 +21,7 @@ impl Layer for TraceLayer {
     }
 
     fn handle(&self, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
-        let outer = self.0.arrived.get();
-        self.0.arrived.set(outer.or(Some(entry.name)));
-        let answer = self.answer(entry, args);
-        self.0.arrived.set(outer);
-        answer
+        self.0.arriving(entry, || self.answer(entry, args))
     }
 
     fn measure_float(&self, float: &SymFloat) -> Result<()> {

@@ -45,6 +45,7 @@ thread_local! {
     static REPLAYED: Cell<Option<u64>> = const { Cell::new(None) };
     static ANNOTATION: RefCell<Option<Rc<Annotation>>> = const { RefCell::new(None) };
     static KEEPS_ANNOTATIONS: Cell<bool> = const { Cell::new(false) };
+    static PRESERVES_META: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Says which value is being made anew because an alias of it was written to; gives what was said before. Its nodes keep the
@@ -85,6 +86,16 @@ pub fn script_annotation() -> Option<Rc<Annotation>> {
 /// Whether calls that the script makes while it is traced keep its annotations; gives what was said before.
 pub fn keep_annotations(keeps: bool) -> bool {
     KEEPS_ANNOTATIONS.replace(keeps)
+}
+
+/// Says whether a script's block of `preserve_node_meta` runs.
+pub fn preserve_meta(preserves: bool) {
+    PRESERVES_META.set(preserves);
+}
+
+/// Whether one runs.
+pub(super) fn preserves_meta() -> bool {
+    PRESERVES_META.get()
 }
 
 /// The annotation of a call that the script makes while it is traced.

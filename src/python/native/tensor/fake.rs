@@ -221,7 +221,10 @@ mod module {
             let Some(Value::Int(size)) = to_value(&size, vm) else { return Err(vm.new_type_error("expected an integer")) };
             let env = zelf.0.borrow().env.clone();
             let simple = env.simplify(&size.expr()).expanded();
-            from_value(Value::Int(simple.as_int().map_or_else(|| crate::shape::SymInt::Sym(simple.clone(), env), crate::shape::SymInt::Int)), vm)
+            from_value(
+                Value::Int(simple.as_int().map_or_else(|| crate::shape::SymInt::Sym(simple.clone(), env), crate::shape::SymInt::Int)),
+                vm,
+            )
         }
 
         /// Sizes zero and one become symbols, too.

@@ -67,6 +67,10 @@ def python_graph(native, functions=()):
             from torch.utils.checkpoint import CheckpointPolicy
 
             meta["recompute"] = CheckpointPolicy[meta["recompute"]]
+        if "partitioner_tag" in meta and (op == "output" or op == "placeholder" and target.startswith("tangents")):
+            meta["partitioner_tag"] = "is_backward"
+            if op == "output":
+                del meta["partitioner_tag"]
         if isinstance(meta.get("val"), torch.Tensor):
             meta["tensor_meta"] = _extract_tensor_metadata(meta["val"])
         if "first_name" in meta:

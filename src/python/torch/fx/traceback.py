@@ -43,10 +43,12 @@ def preserve_node_meta(enable=True):
     """Graphs that are traced in the block by `make_fx` keep annotations; other metadata is kept in any case."""
     global _preserves
     before, _preserves = _preserves, enable
+    _native_compile._preserve_meta(enable)
     try:
         yield
     finally:
         _preserves = before
+        _native_compile._preserve_meta(before)
 
 
 def has_preserved_node_meta():

@@ -62,6 +62,10 @@ def _trace(f, args, table, mode, pre_dispatch):
     graph, constants = python_graph(native)
     for node, leaf in zip(graph.find_nodes(op="placeholder"), flat):
         node.meta.setdefault("val", leaf)
+    if not has_preserved_node_meta():
+        for node in graph.nodes:
+            node.meta.pop("seq_nr", None)
+            node.meta.pop("original_aten", None)
     constants = _with_names_of_constants(graph, constants)
     last = graph.output_node()
     in_trees = any(type(arg) in (tuple, list, dict) or len(leaves) != 1 or leaves[0] is not arg for arg, leaves in zip(args, children))
