@@ -332,6 +332,11 @@ impl Reader<'_> {
         let object = function.as_object();
         let Ok(code) = object.get_attr("__code__", vm) else { return Seen::Unknown };
         let Some(code) = code.downcast_ref::<PyCode>().filter(|code| self.follows(code, &args)) else { return Seen::Unknown };
+        // numpy is called outside of graphs.
+        if code.source_path.as_str().starts_with("numpy/") {
+            args.iter().for_each(|a| self.realize_all(a));
+            return Seen::Unknown;
+        }
         // What `disable` keeps out is not followed; a compiled function is.
         let is_compiled = object.get_attr("_torchdynamo_wrapper_id", vm).is_ok_and(|id| {
             id.downcast_ref::<PyInt>().is_some_and(|id| id.try_to_primitive::<usize>(vm).is_ok_and(|id| id == object.get_id()))
