@@ -29,6 +29,7 @@ const NO_EFFECT: &[(&str, &str, &str)] = &[
     ("torch.export.", "strict decompose_custom_triton_ops", "programs are traced the same way; there is no Triton"),
     ("torch.export.export_for_training", "_", "is what export is"),
     ("torch.fx.", "tracer_extras sort attr module_qualified_name enable", "PyTorch's own classes take them for those of a script"),
+    ("torch.fx.passes.split_module.split_module", "root_m", "PyTorch does not ask it either: the graph module has all attributes"),
     ("torch.fx.graph.Graph.eliminate_dead_code", "impure_random", "calls that draw numbers are kept or not by their operator"),
     ("torch.fx.node.Node.is_impure", "impure_random", "calls that draw numbers are kept or not by their operator"),
     ("torch.fx.interpreter.", "args kwargs target", "PyTorch's own methods take them for those of a script"),

@@ -157,3 +157,7 @@ def _assert(condition, message):
         return torch._assert_async(condition, message)
     if not condition:
         raise AssertionError(message)
+
+
+# Graphs name it by where scripts find it.
+_assert.__module__ = "torch"

@@ -1,6 +1,6 @@
 """Programs as graphs that Python code can read, edit and run."""
 
-from torch.fx._symbolic_trace import Tracer, symbolic_trace, wrap
+from torch.fx._symbolic_trace import PH, Tracer, symbolic_trace, wrap
 from torch.fx.graph import CodeGen, Graph
 from torch.fx.graph_module import GraphModule
 from torch.fx.interpreter import Interpreter, Transformer

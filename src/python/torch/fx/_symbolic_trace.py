@@ -5,6 +5,8 @@ import functools
 import inspect
 import sys
 import types
+import warnings
+from collections import OrderedDict
 
 import torch
 from torch.fx.graph import Graph
@@ -68,6 +70,21 @@ def _recording(function, form=_as_given, is_wrapped=False):
     return wrapper
 
 
+class PHBase:
+    """Stands for an argument that stays an input where others have values."""
+
+    def __repr__(self):
+        return "PH"
+
+
+PH = PHBase()
+
+
+def _assert_is_none(value, msg):
+    if value is not None:
+        raise AssertionError(msg)
+
+
 class _Patches:
     """Attributes and items that are something else while tracing."""
 
@@ -101,7 +118,7 @@ class Tracer(TracerBase):
         self._autowrap_functions = list(autowrap_functions)
         self.param_shapes_constant = param_shapes_constant
         self.submodule_paths = None
-        self.module_stack = {}
+        self.module_stack = OrderedDict()
         self.proxy_buffer_attributes = False
         self.root = None
 
@@ -133,7 +150,7 @@ class Tracer(TracerBase):
 
     def note(self, node):
         if self.module_stack:
-            node.meta["nn_module_stack"] = dict(self.module_stack)
+            node.meta["nn_module_stack"] = self.module_stack.copy()
         if annotation := preserved_annotation():
             node.meta["custom"] = annotation
 
@@ -180,10 +197,7 @@ class Tracer(TracerBase):
 
         def proxy(name):
             if name in concrete:
-                value = concrete[name]
-                if isinstance(value, (bool, int, float, str, type(None))):
-                    self.create_proxy("placeholder", name, (), {})
-                return value
+                return self._specialized(name, concrete[name], (defaults[name],) if name in defaults else ())
             given = (defaults[name],) if name in defaults and not name.startswith("*") else ()
             return self.create_proxy("placeholder", name, given, {}, type_expr=self._types.get(name))
 
@@ -198,6 +212,26 @@ class Tracer(TracerBase):
         if code.co_flags & inspect.CO_VARKEYWORDS:
             kwargs[f"**{code.co_varnames[at]}"] = proxy(f"**{code.co_varnames[at]}")
         return function, args, kwargs
+
+    def _specialized(self, name, value, default):
+        """A parameter whose value is known: the graph checks that it is given that."""
+        if isinstance(value, (tuple, list, dict)):
+            raise NotImplementedError(f"concrete_args[{name!r}]: trees of values are not available in the playground")
+        given = self.create_proxy("placeholder", f"{name}_1", default, {})
+        if isinstance(value, PHBase):
+            return given
+        if isinstance(value, (bool, int, float, str)):
+            said = f"{name} has been specialized to have value {value} but got another value"
+            self.create_proxy("call_function", torch._assert, (given == value, said), {})
+        elif value is None:
+            said = f"{name} has been specialized to have value None but got another value"
+            self.create_proxy("call_function", _assert_is_none, (given, said), {})
+        else:
+            warnings.warn(
+                f"Was not able to add assertion to guarantee correct input {name} to specialized function. It is up to the user to make sure "
+                "that your inputs match the inputs you specialized the function with."
+            )
+        return value
 
     def trace(self, root, concrete_args=None):
         """The graph of a module or function."""

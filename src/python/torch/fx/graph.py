@@ -197,6 +197,11 @@ class Graph:
         for read in _nodes_of((args, kwargs)):
             if read.graph is not self:
                 raise AssertionError(f"Argument '{read}' of Node '{name or target}' does not belong to this Graph, but was used as an argument!")
+        if not (callable(target) if op == "call_function" else isinstance(target, str)):
+            wanted = "Callable" if op == "call_function" else "str"
+            raise ValueError(
+                f"Node [graph = {self}, name = '{name or target}'] target {target} has type {torch.typename(target)} but a {wanted} is expected"
+            )
         unique = self._names.create(name if name is not None else _snake_case(self._target_to_str(target)))
         node = Node(self, unique, op, target, args, kwargs, type_expr)
         self._insert(node)

@@ -124,8 +124,7 @@ class Transformer(Interpreter):
         self.tracer.root = module
 
     def placeholder(self, target, args, kwargs):
-        default = args[0] if args else None
-        return Proxy(self.new_graph.placeholder(target, default_value=default), self.tracer)
+        return Proxy(self.new_graph.create_node("placeholder", target, args), self.tracer)
 
     def get_attr(self, target, args, kwargs):
         return self.tracer.create_proxy("get_attr", target, args, kwargs)
