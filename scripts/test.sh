@@ -58,6 +58,7 @@ trap finish EXIT
 timed "Format" cargo fmt --all --check
 # Clippy compiles as rustc does, so that linting and compiling are one pass. Warnings end the build, without a rebuild of anything.
 export CARGO_BUILD_WARNINGS=deny RUSTC_WORKSPACE_WRAPPER=clippy-driver
-timed "Native code, linted and compiled" cargo test --locked --workspace --all-targets --no-run
-timed "Native tests" cargo test --locked --workspace
+# The browser's steps take longest in all: what runs natively leaves them the processors, and takes what they leave.
+timed "Native code, linted and compiled" nice cargo test --locked --workspace --all-targets --no-run
+timed "Native tests" nice cargo test --locked --workspace
 timed "Waiting for the browser" await_browser

@@ -20,7 +20,7 @@ use crate::dispatch::{Exclude, Key, Modes, Value, modes, set_modes};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::partition::op_sets::is_seeded;
-use crate::partition::{EagerGraph, Partitioned, Study, partition};
+use crate::partition::{EagerGraph, Partitioned, Study, partition, split_regions};
 use crate::tensor::{Dtype, Tensor};
 use std::rc::Rc;
 
@@ -179,6 +179,7 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
         let replayed = metadata.runtime_mutated().into_iter().filter(|i| metadata.input_info[*i].requires_grad);
         options.replayed_mutations = replayed.flat_map(in_graph).collect();
         let whole = with_passes(of_tensors, config, &options.replayed_mutations)?;
+        let whole = if config.partition_fn.is_some() { whole } else { split_regions(whole, &options)? };
         let mut partitioned = match &config.partition_fn {
             Some(split) => {
                 let (forward, backward, report) = split(&whole, num_fwd, &options.static_inputs)?;

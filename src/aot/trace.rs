@@ -99,6 +99,10 @@ pub struct Tracer {
     tangents: RefCell<Vec<(Tensor, NodeId)>>,
     forward: RefCell<BTreeMap<i64, Forward>>,
     constants: Cell<usize>,
+    /// What tells the subgraphs that calls share from each other, by the number that each has.
+    repeated: RefCell<Vec<Rc<str>>>,
+    /// What gradients of calls of shared subgraphs looked like: those that look alike share a backward, too.
+    pub(super) backwards_of_repeated: RefCell<Vec<(Rc<str>, super::higher_order::invoke_subgraph::Look)>>,
     /// Whether the graph is that of the calls as they are made (`make_fx`): a constant is read wherever it is used.
     as_called: bool,
     /// Where what the script calculates with sizes is recorded as it does, who knows where the script is.
@@ -154,6 +158,8 @@ impl Tracer {
             tangents: RefCell::default(),
             forward: RefCell::default(),
             constants: Cell::new(0),
+            repeated: RefCell::default(),
+            backwards_of_repeated: RefCell::default(),
             as_called,
             sees_script: Cell::new(None),
             in_backward: Cell::new(false),

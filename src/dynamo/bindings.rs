@@ -525,6 +525,21 @@ mod native {
         }
     }
 
+    /// Calls a function that is marked to be compiled once.
+    #[pyfunction]
+    fn _region(
+        function: PyObjectRef,
+        args: rustpython_vm::builtins::PyTupleRef,
+        kwargs: rustpython_vm::builtins::PyDictRef,
+        vm: &VirtualMachine,
+    ) -> PyResult {
+        let call = func_args(&args, &kwargs);
+        match call::recorder() {
+            Some(recorder) => crate::dynamo::variables::invoke_subgraph::region(&recorder, &function, call, vm),
+            None => function.call(call, vm),
+        }
+    }
+
     /// `torch.cond` of what is recorded: functions of leaves, the leaves, and what puts the results together.
     #[pyfunction]
     fn _cond(

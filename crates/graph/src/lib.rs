@@ -15,6 +15,7 @@ mod literal;
 mod node;
 mod parse;
 mod print;
+pub mod regions;
 mod sizes;
 mod steps;
 

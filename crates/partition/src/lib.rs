@@ -20,6 +20,7 @@ mod memory;
 pub mod op_sets;
 mod reasons;
 mod recompute;
+mod regions;
 mod reorder;
 mod rng;
 mod rules;
@@ -33,6 +34,7 @@ pub use config::{
 pub use cse::merge_equal_calls;
 pub use joint::{is_primal, is_tangent, mark_backward};
 
+pub use regions::split_regions;
 pub use study::{EagerGraph, Study};
 
 use budget::Choice;

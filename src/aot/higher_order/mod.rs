@@ -7,6 +7,7 @@ mod cond;
 mod flex_attention;
 pub(in crate::aot) mod flex_math;
 pub(in crate::aot) mod hook;
+pub(in crate::aot) mod invoke_subgraph;
 mod map;
 pub(super) mod mod_index;
 pub(super) mod operator;
@@ -29,6 +30,7 @@ pub(super) fn register() {
             &flex_attention::FLEX_ATTENTION_BACKWARD,
             &hook::REGISTER_HOOK,
             &hook::REGISTER_HOOK_TRAMPOLINE,
+            &invoke_subgraph::INVOKE_SUBGRAPH_OPERATOR,
             &map::MAP,
             &mod_index::MOD_INDEX,
             &random_state::RUN_AND_SAVE_RNG_STATE,

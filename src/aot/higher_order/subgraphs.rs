@@ -155,6 +155,49 @@ pub(super) fn backward_of(body: &Graph, like: &[Value], roles: &Roles) -> Result
     tracer.finish(&outputs)
 }
 
+/// A subgraph that is differentiated, what it is given, and the gradients of its results.
+pub(super) struct Region<'a> {
+    pub body: &'a Graph,
+    pub primals: &'a [Value],
+    pub tangents: &'a [Value],
+}
+
+/// The backward of a region, which runs its forward once more: a gradient for every input, none for those that require none, then what
+/// the forward gives.
+pub(super) fn region_backward(region: &Region) -> Result<Graph> {
+    let tracer = Tracer::new("<lambda>");
+    let like = [region.primals, region.tangents].concat();
+    let inputs = inputs_like(&tracer, "arg", &like)?;
+    let (primals, tangents) = inputs.split_at(region.primals.len());
+    require_grad(primals, region.primals)?;
+    // A gradient that is given more than once is the last of them.
+    let is_same = |a: &Value, b: &Value| a.as_tensor().zip(b.as_tensor()).is_some_and(|(a, b)| a.is(b));
+    let last = |of: &Value| region.tangents.iter().rposition(|other| is_same(of, other));
+    let tangents: Vec<&Value> = region.tangents.iter().enumerate().map(|(i, of)| &tangents[last(of).unwrap_or(i)]).collect();
+    let outputs = {
+        let _tracing = Tracing::start(&tracer);
+        set_modes(Modes { grad: true, ..modes() });
+        let outputs = run(region.body, &mut primals.to_vec(), true)?;
+        tracer.enter_backward();
+        let differentiable = outputs.iter().filter(|v| v.as_tensor().is_some_and(|t| t.dtype().is_floating() || t.dtype().is_complex()));
+        let mut roots = Vec::new();
+        for (output, grad) in differentiable.zip(tangents) {
+            if let (Some(edge), Value::Tensor(grad)) = (gradient_edge(output.tensor()?)?, grad) {
+                roots.push((edge, grad.clone()));
+            }
+        }
+        let wanted: Vec<Option<Edge>> =
+            primals.iter().map(|v| v.as_tensor().map(gradient_edge).transpose().map(Option::flatten)).collect::<Result<_>>()?;
+        let edges: Vec<Edge> = wanted.iter().flatten().cloned().collect();
+        let mut found = run_backward(roots, Some(&edges), BackwardOptions::default())?.into_iter();
+        set_modes(Modes { grad: false, ..modes() });
+        let mut all: Vec<Value> = wanted.iter().map(|edge| edge.as_ref().and_then(|_| found.next().flatten()).into()).collect();
+        all.extend(outputs);
+        all.iter().map(|v| v.map_tensors(&mut unwrap)).collect::<Result<Vec<_>>>()?
+    };
+    tracer.finish(&outputs)
+}
+
 /// A body's joint graph, every operator a call of its own and views copies: inputs `primals_*`, of which some require grad, and
 /// `tangents_*`; the body's results, then a gradient for every tensor among the inputs, zeros where there is none.
 pub(super) fn joint_of(body: &Graph, like: &[Value], requires_grad: &[bool]) -> Result<(Graph, usize)> {
@@ -321,13 +364,13 @@ fn values_of(op: &str, pieces: &[Piece]) -> Result<Vec<Value>> {
             Piece::One(value) => value.clone(),
             Piece::Tuple(values) | Piece::List(values) => Value::List(values.clone()),
             Piece::Nested(pieces) => Value::List(pieces.iter().map(arg).collect()),
-            Piece::Body(..) | Piece::Written(_) | Piece::Fresh(..) => Value::None,
+            Piece::Body(..) | Piece::Written(_) | Piece::Fresh(..) | Piece::Repeated(..) => Value::None,
         }
     }
     fn bodies<'p>(pieces: &'p [Piece], found: &mut Vec<&'p Graph>) {
         for piece in pieces {
             match piece {
-                Piece::Body(_, body) | Piece::Fresh(_, body) => found.push(body),
+                Piece::Body(_, body) | Piece::Fresh(_, body) | Piece::Repeated(_, body) => found.push(body),
                 Piece::Nested(pieces) => bodies(pieces, found),
                 _ => {}
             }

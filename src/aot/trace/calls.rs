@@ -26,6 +26,8 @@ pub enum Piece {
     Written(Arg),
     /// A subgraph of the first number that is free for its kind.
     Fresh(&'static str, Graph),
+    /// A subgraph that calls of one identifier share.
+    Repeated(Rc<str>, Graph),
 }
 
 impl Tracer {
@@ -111,7 +113,7 @@ impl Tracer {
             Piece::One(value) => each(std::slice::from_ref(value)),
             Piece::Tuple(values) | Piece::List(values) => each(values),
             Piece::Nested(pieces) => pieces.iter().try_for_each(|piece| self.sizes_first(piece)),
-            Piece::Body(..) | Piece::Written(_) | Piece::Fresh(..) => Ok(()),
+            Piece::Body(..) | Piece::Written(_) | Piece::Fresh(..) | Piece::Repeated(..) => Ok(()),
         }
     }
 
@@ -134,6 +136,17 @@ impl Tracer {
                 let taken = |name: &String| self.graph.borrow().subgraphs.iter().any(|(n, _)| **n == *name.as_str());
                 let name = (0..).map(|i| format!("{kind}{i}")).find(|name| !taken(name)).unwrap_or_default();
                 subgraph(name, body)
+            }
+            Piece::Repeated(identifier, body) => {
+                let known = self.repeated.borrow().iter().position(|of| *of == identifier);
+                match known {
+                    Some(i) => Arg::Node(self.graph.borrow_mut().get_attr(&format!("repeated_subgraph{i}"), meta.clone())),
+                    None => {
+                        let i = self.repeated.borrow().len();
+                        self.repeated.borrow_mut().push(identifier);
+                        subgraph(format!("repeated_subgraph{i}"), body)
+                    }
+                }
             }
         })
     }

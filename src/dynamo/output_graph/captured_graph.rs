@@ -7,6 +7,7 @@ use crate::aot::BackwardState;
 use crate::dispatch::{Value, modes};
 use crate::dynamo::dynamic_shapes::{Place, Witness};
 use crate::dynamo::guards::global_state::State;
+use crate::dynamo::variables::invoke_subgraph::inline_single_calls;
 use crate::error::{Error, Result};
 use crate::graph::{self, Arg, FakeValue, Graph, NodeId, Opcode, Target, WrittenCall};
 use crate::shape::{Expr, FloatExpr, ShapeEnv, SymFloat, SymInt, Symbol, SymbolInfo};
@@ -227,6 +228,7 @@ impl Recorder {
             stored: Vec::new(),
         };
         graph.node_mut(output).written = Some(graph::Written { call: 0, says: Some(Box::new(call)), gives: None });
+        inline_single_calls(&mut graph);
         let symbols = self.output().symbols.take();
         drop_known_sizes(&mut graph);
         let held = find_holders(&mut graph, &self.output().sizes_without_holder.take(), &symbols.env);

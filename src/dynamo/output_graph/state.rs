@@ -5,6 +5,7 @@ use super::graph_arg::GraphArg;
 use super::written::Writing;
 use crate::dispatch::Value;
 use crate::dynamo::dynamic_shapes::Symbols;
+use crate::dynamo::variables::invoke_subgraph::Region;
 use crate::graph::{Graph, NodeId};
 use crate::shape::{Expr, FloatExpr, Relation, SymInt};
 use crate::tensor::Tensor;
@@ -32,6 +33,8 @@ pub(in crate::dynamo) struct OutputGraph {
     pub writing: Writing,
     /// Numbers of tensors that are part of the graph, by tensor.
     pub scalars: RefCell<HashMap<u64, Value>>,
+    /// Subgraphs that calls may share.
+    pub regions: RefCell<Vec<Region>>,
     /// Calls that `x[...]` makes.
     pub items: RefCell<Vec<NodeId>>,
     /// Per call, where the frames stood, and how many inputs there were before it.
@@ -119,6 +122,7 @@ impl Default for OutputGraph {
             has_side_effect: Default::default(),
             symbols: RefCell::new(Symbols::of_trace()),
             sizes: Default::default(),
+            regions: RefCell::default(),
             defined: Default::default(),
             stated: Default::default(),
             early: Default::default(),

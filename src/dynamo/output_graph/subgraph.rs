@@ -291,8 +291,14 @@ impl Recorder {
         let number = graph.subgraphs.iter().rev().find_map(|(name, _)| of_kind(name)).map_or(0, |last| last + 1);
         let name = format!("{kind}_{number}");
         graph.subgraphs.push((name.as_str().into(), body));
+        drop(graph);
+        self.names_subgraph(&name)
+    }
+
+    /// A node that names a subgraph.
+    pub fn names_subgraph(&self, name: &str) -> NodeId {
         let meta = Meta { source: crate::span::current_source(), modules: crate::span::current_modules(), ..Meta::default() };
-        graph.get_attr(&name, meta)
+        self.output().graph.borrow_mut().get_attr(name, meta)
     }
 
     /// Records the call of a higher-order operator with several results, of which some may be nothing; these values stand for them.

@@ -63,7 +63,12 @@ pub(in crate::dynamo) fn bodies_of(graph: &Graph, args: &[Arg]) -> Vec<Rc<str>> 
 /// The call that each body belongs to.
 pub(in crate::dynamo) fn calls_of_bodies(graph: &Graph) -> HashMap<Rc<str>, NodeId> {
     let calls = graph.nodes().filter(|n| matches!(&n.target, Target::HigherOrder(_)));
-    calls.flat_map(|n| bodies_of(graph, &n.args).into_iter().map(move |body| (body, n.id))).collect()
+    // The first of several that share it.
+    let mut first = HashMap::new();
+    for (body, call) in calls.flat_map(|n| bodies_of(graph, &n.args).into_iter().map(move |body| (body, n.id))) {
+        first.entry(body).or_insert(call);
+    }
+    first
 }
 
 /// What the body of a call of the graph that is shown is given, by name; first what it takes as values of its own.

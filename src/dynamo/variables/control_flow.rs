@@ -99,7 +99,7 @@ fn full_name(name: &str) -> &str {
 }
 
 /// Calls a function of `torch/_higher_order_ops/_flat.py`.
-fn flat(function: &'static str, args: impl rustpython_vm::function::IntoFuncArgs, vm: &VirtualMachine) -> PyResult<()> {
+pub(super) fn flat(function: &'static str, args: impl rustpython_vm::function::IntoFuncArgs, vm: &VirtualMachine) -> PyResult<()> {
     crate::python::native::calls::imported("torch._higher_order_ops._flat", vm)?.get_attr(function, vm)?.call(args, vm).map(drop)
 }
 

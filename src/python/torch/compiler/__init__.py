@@ -1,6 +1,9 @@
 """`torch.compiler`: the public switches of `torch.compile`."""
 
+import functools
+
 from torch import _native_compile
+from torch._arguments import unobeyed
 from torch._dynamo import allow_in_graph, disable, is_compiling, list_backends, reset, set_stance
 
 is_dynamo_compiling = is_compiling
@@ -15,13 +18,27 @@ def assume_constant_result(fn):
 
 
 def nested_compile_region(fn=None, *, options=None, max_reuse_entries=8, reuse_hash_fn=None):
-    """Marks a function that a model calls often, so that it is compiled once.
-
-    It is traced into its caller's graph like any other, as PyTorch does under `torch._dynamo.config.inline_invoke_subgraph`: values and
-    gradients are the same."""
+    """Marks a function that a model calls often, so that it is compiled once: its calls in a graph share a subgraph, which
+    `invoke_subgraph` calls."""
     if options is not None:
         raise RuntimeError("nested_compile_region config is an experimental feature for testing only.")
-    return (lambda function: function) if fn is None else fn
+    unobeyed("nested_compile_region", max_reuse_entries=(max_reuse_entries, 8), reuse_hash_fn=(reuse_hash_fn, None))
+    if fn is None:
+        return nested_compile_region
+
+    @functools.wraps(fn)
+    def region(*args, **kwargs):
+        if not _native_compile._is_capturing() or _inlines_regions():
+            return fn(*args, **kwargs)
+        return _native_compile._region(fn, args, kwargs)
+
+    return region
+
+
+def _inlines_regions():
+    from torch._dynamo import config
+
+    return config.inline_invoke_subgraph
 
 
 def cudagraph_mark_step_begin():

@@ -1,0 +1,112 @@
+//! `invoke_subgraph`: a region of the script's that is compiled once. Calls of one region share a subgraph, and so do their backwards where
+//! the gradients look alike. While it is traced, a backward computes the forward once more: the partitioner splits the two.
+
+use super::operator::{HigherOrderCall, HigherOrderOperator};
+use super::subgraphs::{
+    Region, count_calls, differentiable_edges, forward_of, given_gradients, record_values, region_backward, result_specs,
+};
+use crate::aot::interpret;
+use crate::aot::trace::{Piece, current_tracer};
+use crate::autograd::{Body, Node, meta};
+use crate::dispatch::Value;
+use crate::error::{Error, Result};
+use crate::graph::Graph;
+use crate::graph::regions::{FIRST_OPERAND, INVOKE_SUBGRAPH};
+use crate::tensor::{Tensor, TensorSpec};
+use std::any::Any;
+use std::rc::Rc;
+
+/// `torch.ops.higher_order.invoke_subgraph`, called with a subgraph, what tells it from others, and what it is given.
+pub(super) static INVOKE_SUBGRAPH_OPERATOR: HigherOrderOperator = HigherOrderOperator { name: INVOKE_SUBGRAPH, run, trace: Some(trace) };
+
+fn operands(call: &HigherOrderCall) -> Vec<Value> {
+    call.args.get(FIRST_OPERAND..).unwrap_or_default().to_vec()
+}
+
+fn run(call: &HigherOrderCall) -> Result<Value> {
+    let [body] = call.bodies()?;
+    interpret::run(body, &mut operands(call), call.tell).map(Value::List)
+}
+
+fn trace(call: &HigherOrderCall) -> Result<Value> {
+    let [body] = call.bodies()?;
+    let Some(Value::Str(identifier)) = call.args.get(1) else { return Err(Error::type_error("invoke_subgraph takes an identifier")) };
+    let operands = operands(call);
+    let Some(edges) = differentiable_edges(&operands)? else {
+        return record(identifier.clone(), forward_of(body, &operands)?, operands).map(Value::List);
+    };
+    count_calls(body, &operands)?;
+    let backward = Backward { body: body.clone(), identifier: identifier.clone(), operands: operands.clone() };
+    let node = Node::new("InvokeSubgraphAutogradOpBackward", edges, Box::new(backward));
+    let results = record(format!("fw_{identifier}").into(), forward_of(body, &operands)?, operands)?;
+    let floats = results.iter().filter_map(Value::as_tensor).filter(|t| t.dtype().is_floating() || t.dtype().is_complex());
+    floats.for_each(|t| meta::set_history(t, &node));
+    Ok(Value::List(results))
+}
+
+/// Records a call of a subgraph that all calls of this identifier share.
+fn record(identifier: Rc<str>, body: Graph, operands: Vec<Value>) -> Result<Vec<Value>> {
+    let like = |spec: &Option<TensorSpec>| spec.as_ref().map(Tensor::fake).transpose().map(Value::from);
+    let results = result_specs(&body)?.iter().map(like).collect::<Result<Vec<_>>>()?;
+    let mut pieces = vec![Piece::Repeated(identifier.clone(), body), Piece::One(Value::Str(identifier))];
+    pieces.extend(operands.into_iter().map(Piece::One));
+    record_values(INVOKE_SUBGRAPH, pieces, results)
+}
+
+/// The backward of a traced call.
+struct Backward {
+    body: Graph,
+    identifier: Rc<str>,
+    operands: Vec<Value>,
+}
+
+impl Body for Backward {
+    fn apply(&self, node: &Rc<Node>, grads: Vec<Option<Tensor>>) -> Result<Vec<Option<Tensor>>> {
+        let tangents = given_gradients(node, grads)?;
+        let region = Region { body: &self.body, primals: &self.operands, tangents: &tangents };
+        let traced = region_backward(&region)?;
+        let identifier = format!("bw_{}_{}", self.identifier, number_of(&self.identifier, &tangents));
+        let found = record(identifier.into(), traced, [&self.operands[..], &tangents].concat())?;
+        let grads = self.operands.iter().zip(found).filter(|(operand, _)| operand.as_tensor().is_some());
+        grads.map(|(_, grad)| if grad.is_none() { Ok(None) } else { grad.into_tensor().map(Some) }).collect()
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// What gradients look like, and for each the last that is the same tensor.
+pub(in crate::aot) struct Look {
+    specs: Vec<TensorSpec>,
+    same: Vec<Option<usize>>,
+}
+
+/// The number of a backward: gradients that look alike have one.
+fn number_of(identifier: &Rc<str>, tangents: &[Value]) -> usize {
+    let Some(tracer) = current_tracer() else { return 0 };
+    let tensors: Vec<&Tensor> = tangents.iter().filter_map(Value::as_tensor).collect();
+    let look = Look {
+        specs: tensors.iter().map(|t| t.spec()).collect(),
+        same: tensors.iter().map(|t| tensors.iter().rposition(|o| o.is(t))).collect(),
+    };
+    let mut known = tracer.backwards_of_repeated.borrow_mut();
+    let mut of_region = known.iter().filter(|(of, _)| of == identifier);
+    let count = of_region.clone().count();
+    match of_region.position(|(_, other)| looks_alike(other, &look)) {
+        Some(i) => i,
+        None => {
+            known.push((identifier.clone(), look));
+            count
+        }
+    }
+}
+
+fn looks_alike(a: &Look, b: &Look) -> bool {
+    let same = |(a, b): (&TensorSpec, &TensorSpec)| {
+        let lists = [(&a.geometry.sizes, &b.geometry.sizes), (&a.geometry.strides, &b.geometry.strides)];
+        let equal = lists.iter().all(|(x, y)| x.len() == y.len() && x.iter().zip(y.iter()).all(|(x, y)| x.statically_eq(y.clone())));
+        equal && a.dtype == b.dtype && a.device == b.device
+    };
+    a.same == b.same && a.specs.iter().zip(&b.specs).all(same)
+}
