@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Arg, Graph, Meta, NodeId, Opcode, Target};
 use crate::ops::convolution::ForAnyLibrary;
 use crate::shape::{Expr, Relation, ShapeEnv, SymFloat, SymInt};
-use crate::tensor::{Dtype, Tensor};
+use crate::tensor::{Dtype, Layout, Tensor};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -165,6 +165,7 @@ impl Layer for PreDispatch {
         let is_constant = named::LIFT_FRESH.is(entry);
         let (entry, mut args) = (lifted(entry), args);
         fill_factory_options(entry, &mut args);
+        fill_conversion(entry, &mut args);
         self.take_as_sizes(entry, &args);
         // A slice that begins nowhere is one from the first element, which is not written where its end is a symbol.
         if let (true, [_, _, start @ Value::Int(SymInt::Int(0)), Value::Int(SymInt::Sym(..)), ..]) = (named::SLICE.is(entry), &mut args[..])
@@ -187,6 +188,20 @@ impl Layer for PreDispatch {
             }
             Ok(result)
         })
+    }
+}
+
+/// A conversion to a device says what else of the tensor stays.
+fn fill_conversion(entry: &OpEntry, args: &mut [Value]) {
+    if entry.name != "aten.to.dtype_layout" {
+        return;
+    }
+    let Some(Value::Tensor(t)) = args.first().cloned() else { return };
+    let own = [("dtype", Value::Dtype(t.dtype())), ("layout", Value::Layout(Layout::Strided)), ("device", Value::Device(t.device()))];
+    for (name, value) in own {
+        if let Some(slot) = entry.schema.position(name).and_then(|at| args.get_mut(at)).filter(|slot| slot.is_none()) {
+            *slot = value;
+        }
     }
 }
 

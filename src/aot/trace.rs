@@ -519,7 +519,9 @@ fn give_writes_their_lines(graph: &mut Graph) {
 
 pub(super) fn is_impure(op: &str) -> bool {
     // Writes, checks and what draws from a generator's state must stay.
-    op == "aten._assert_async.msg" || op == "aten._assert_scalar.default" || crate::dispatch::lookup(op).is_some_and(OpEntry::is_mutable)
+    matches!(op, "aten._assert_async.msg" | "aten._assert_tensor_metadata.default")
+        || op == "aten._assert_scalar.default"
+        || crate::dispatch::lookup(op).is_some_and(OpEntry::is_mutable)
 }
 
 /// A value without its numbers.

@@ -143,6 +143,7 @@ pub fn register(t: &mut KernelTable) {
     t.mutate("aten.zero_.default", |c| fill(c.tensor("self")?, &Value::from(0)));
     t.fill("aten._assert_async.default", |c, _| check_nonzero(c, "Expected Tensor with single nonzero value, but got zero"));
     t.fill("aten._assert_async.msg", |c, _| check_nonzero(c, c.str("assert_msg")?));
+    t.fill("aten._assert_tensor_metadata.default", |c, _| operators::factory::check_metadata(c));
 }
 
 /// Fails with a message where a tensor's only element is zero.

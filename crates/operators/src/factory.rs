@@ -203,6 +203,74 @@ pub fn register(b: &mut OpBuilder) {
     register_ranges(b);
     b.op("_assert_async(Tensor self) -> ()", Rule::Fresh(|_| Ok(vec![])));
     b.op("_assert_async.msg(Tensor self, str assert_msg) -> ()", Rule::Fresh(|_| Ok(vec![])));
+    b.op(
+        "_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *, Device? device=None, Layout? layout=None) -> ()",
+        Rule::Fresh(|c| check_metadata(c).map(|()| vec![])),
+    );
+}
+
+/// Whether a tensor looks as it is said to.
+///
+/// # Errors
+///
+/// Where it does not.
+pub fn check_metadata(c: &Call) -> Result<()> {
+    let t = c.tensor("a")?;
+    for (name, own) in [("size", t.sizes()), ("stride", t.geometry().strides.clone())] {
+        if c.get(name).is_none() {
+            continue;
+        }
+        let wanted = c.sym_ints(name)?;
+        if wanted.len() != own.len()
+            || !wanted.iter().zip(&own).map(|(a, b)| a.sym_eq(b.clone())).collect::<Result<Vec<_>>>()?.into_iter().all(|b| b)
+        {
+            let listed = |sizes: &[SymInt]| sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            return Err(Error::runtime(format!("Tensor {name}s mismatch! Expected: [{}], Got: [{}]", listed(&wanted), listed(&own))));
+        }
+    }
+    if let Some(dtype) = c.dtype("dtype")?.filter(|dtype| *dtype != t.dtype()) {
+        return Err(Error::runtime(format!("Tensor dtype mismatch! Expected: {}, Got: {}", scalar_type(dtype), type_in_c(t.dtype()))));
+    }
+    match c.get("device") {
+        Value::Device(device) if device.kind != t.device().kind => {
+            Err(Error::runtime(format!("Tensor device mismatch! Expected: {device}, Got: {}", t.device())))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What PyTorch's C++ calls a dtype.
+fn scalar_type(dtype: Dtype) -> &'static str {
+    match dtype {
+        Dtype::Float32 => "Float",
+        Dtype::Float64 => "Double",
+        Dtype::Float16 => "Half",
+        Dtype::BFloat16 => "BFloat16",
+        Dtype::Int64 => "Long",
+        Dtype::Int32 => "Int",
+        Dtype::Int16 => "Short",
+        Dtype::Int8 => "Char",
+        Dtype::UInt8 => "Byte",
+        Dtype::Bool => "Bool",
+        other => other.name(),
+    }
+}
+
+/// What C++ calls the elements.
+fn type_in_c(dtype: Dtype) -> &'static str {
+    match dtype {
+        Dtype::Float32 => "float",
+        Dtype::Float64 => "double",
+        Dtype::Float16 => "c10::Half",
+        Dtype::BFloat16 => "c10::BFloat16",
+        Dtype::Int64 => "long int",
+        Dtype::Int32 => "int",
+        Dtype::Int16 => "short int",
+        Dtype::Int8 => "signed char",
+        Dtype::UInt8 => "unsigned char",
+        Dtype::Bool => "bool",
+        other => other.name(),
+    }
 }
 
 fn register_sized(b: &mut OpBuilder) {

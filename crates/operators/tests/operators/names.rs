@@ -11,7 +11,6 @@ const BESIDES: &[&str] = &[
     "aten.sym_size.int",
     "prims.inductor_seed.default",
     // The partitioner knows PyTorch's graphs, too: it splits those that are read from text.
-    "aten._assert_tensor_metadata.default",
     "aten._convolution",
     "aten._print.default",
     "aten._scaled_dot_product_cudnn_attention",

@@ -252,9 +252,9 @@ def guards(inputs, constraints):
     places = {source(path): i for i, path in enumerate(inputs.paths)}
     seen = {}
     for i, (path, leaf) in enumerate(zip(inputs.paths, inputs.leaves)):
-        place = source(path)[3:].replace("']", "", 1)
+        place = _shown(source(path)[3:].replace("']", "", 1), inputs)
         if i not in inputs.user_fakes:
-            if isinstance(leaf, (int, float, str)) and not isinstance(leaf, bool):
+            if isinstance(leaf, (int, float, str)):
                 yield f"{place} == {leaf!r}", i, None, lambda value, leaf=leaf: value == leaf
             continue
         for d, size in enumerate(inputs.user_fakes[i].shape):
@@ -277,8 +277,13 @@ def guards(inputs, constraints):
         read = list(dict.fromkeys(re.findall(r"\bs\d+\b", condition)))
         found = [_place(symbols.get(name, ""), places) for name in read]
         if None not in found:
-            yield _in_words(condition, symbols), found, None, eval(f"lambda {', '.join(read)}: {condition}", {"Max": max, "Min": min})
+            yield _shown(_in_words(condition, symbols), inputs), found, None, eval(f"lambda {', '.join(read)}: {condition}", {"Max": max, "Min": min})
     yield from _calculated(inputs, places)
+
+
+def _shown(text, inputs):
+    """What `*args` takes is called as its inputs are."""
+    return text if inputs.several is None else re.sub(rf"\b{inputs.several}\[(\d+)\]", rf"{inputs.several}_\1", text)
 
 
 def _calculated(inputs, places):
@@ -288,7 +293,7 @@ def _calculated(inputs, places):
     for place, dim in dims:
         if dim._root is dim or dim._root.__name__ in known:
             continue
-        text, at = place[3:].replace("']", "", 1), _place(place, places)
+        text, at = _shown(place[3:].replace("']", "", 1), inputs), _place(place, places)
         factor, summand = dim._factor, dim._summand
         if dim._root.__name__ not in firsts:
             firsts[dim._root.__name__] = (text, at, factor, summand)

@@ -37,6 +37,7 @@ class Inputs:
         several = _name_of(mod, inspect.Parameter.VAR_KEYWORD)
         self.paths = [path[1:] if path[0] == several else path for path, _ in given]
         sources = [source(path) for path, _ in given]
+        self.several = _name_of(mod, inspect.Parameter.VAR_POSITIONAL)
         if len(given) != len(self.leaves):
             raise NotImplementedError("torch.export takes tuples, lists, named tuples and dicts of tensors in the playground")
         self.shapes = spread(combined, dynamic_shapes)
@@ -292,8 +293,8 @@ def ordered(native, inputs, mutated, written=()):
             node.meta["val"] = leaf
             specs.append(InputSpec(InputKind.USER_INPUT, ConstantArgument(node.name, leaf), None))
     regions = extract_regions(graph)
-    outputs = list(graph.output_node().args[0])
     _check_unknown(graph, inputs)
+    outputs = list(graph.output_node().args[0])
     for part in (graph, *(part.graph for part in (*regions.values(), *bodies.values()) if hasattr(part, "graph"))):
         _tell_modules(part, inputs.calls)
     _Names(graph, specs, inputs).rename()
@@ -396,6 +397,7 @@ def _stated(graph):
 def _check_unknown(graph, inputs):
     """Checks numbers that only a run knows where they are read off: their ranges, then what else the script said of them with
     `torch._check`."""
+    _read_unknown_sizes(graph)
     stated = list(_stated(graph))
     for _, computed, _ in stated:
         for made in computed:
@@ -437,6 +439,30 @@ def _check_unknown(graph, inputs):
                 checks.append(check)
     for check in checks:
         check.name = graph._names.create("_assert_scalar_default")
+
+
+def _read_unknown_sizes(graph):
+    """Reads every size that values decide off the call that it comes from, right behind it."""
+    known = set()
+    for node in list(graph.nodes):
+        value = node.meta.get("val")
+        if type(value) is torch.SymInt:
+            known.update((str(value), node._written))
+        if node.op != "call_function" or not isinstance(value, torch.Tensor):
+            continue
+        for d, size in enumerate(value.shape):
+            name = str(size)
+            if not re.fullmatch(r"u\d+", name) or name in known:
+                continue
+            known.add(name)
+            with graph.inserting_after(node):
+                made = graph.call_function(torch.ops.aten.sym_size.int, (node, d))
+            made.meta.update({"val": size, **{key: node.meta[key] for key in ("stack_trace", "nn_module_stack") if key in node.meta}})
+            made._written = name
+            for other in list(graph.nodes):
+                if other is not made and other.op == "call_function" and type(other.meta.get("val")) is torch.SymInt and str(other.meta["val"]) == name:
+                    other.replace_all_uses_with(made)
+                    graph.erase_node(other)
 
 
 def _failed(text, condition):

@@ -194,7 +194,8 @@ def _user_error(message, case=True):
     from torch._dynamo.exc import UserError
 
     place = "https://pytorch.org/docs/main/generated/exportdb/index.html#dynamic-shapes-validation"
-    return UserError(f"{message} For more information about this error, see: {place}" if case else message)
+    gap = " " if message.endswith(".") else "\n"
+    return UserError(f"{message}{gap}For more information about this error, see: {place}" if case else message)
 
 
 def spread(combined, dynamic_shapes):
