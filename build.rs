@@ -3,6 +3,8 @@
 //!
 //! `carried.frozen` is in every module from the start; `later.frozen` holds what `src/python/later.txt` names, which the page
 //! fetches when a script first imports some of it; `stubs.frozen` has its names, each with code that asks for the other.
+//!
+//! `packages.rs` names the packages of `src/python/packages.txt`, and has those of them that `scripts/packages.py` has fetched.
 
 #[cfg(feature = "python")]
 mod freeze {
@@ -72,6 +74,34 @@ mod freeze {
         for (modules, name) in archives.iter().zip(["carried", "later", "stubs"]) {
             write(modules, &out.join(name).with_extension("frozen"))?;
         }
+        packages(manifest, &room, out)
+    }
+
+    /// Names the packages that there may be, and those that were fetched.
+    fn packages(manifest: &Path, room: &Path, out: &Path) -> Result<()> {
+        let list = room.join("packages.txt");
+        println!("cargo:rerun-if-changed={}", list.display());
+        let fetched = manifest.join("target/packages");
+        // A folder that is not there would be looked for in every build.
+        std::fs::create_dir_all(&fetched)?;
+        println!("cargo:rerun-if-changed={}", fetched.display());
+        let lines = entries(&list)?;
+        let names: Vec<&str> = lines.iter().filter_map(|line| Some(line.split_once("==")?.0)).collect();
+        let mut texts = String::new();
+        for name in &names {
+            let file = fetched.join(format!("{name}.json"));
+            let text = std::fs::read_to_string(&file).ok();
+            // Of another version it is fetched anew by the build that wants it.
+            let is_listed = |text: &str| lines.iter().any(|line| text.contains(&format!("\"{line}\"")));
+            if text.is_some_and(|text| is_listed(&text)) {
+                texts += &format!("({name:?}, include_str!({:?})), ", file.display().to_string());
+            }
+        }
+        let code = format!(
+            "/// Packages that a script may import.\npub(super) const NAMES: &[&str] = &{names:?};\n\n/// Those that this program holds.\n\
+             #[cfg(not(target_arch = \"wasm32\"))]\npub(super) const TEXTS: &[(&str, &str)] = &[{texts}];\n"
+        );
+        std::fs::write(out.join("packages.rs"), code)?;
         Ok(())
     }
 

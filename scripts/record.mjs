@@ -34,7 +34,7 @@ async function record(program) {
   const { default: init, serve_interpreter } = await import(pathToFileURL(`${folder}interpreter.js`).href);
   await init({ module_or_path: readFileSync(`${folder}interpreter_bg.wasm`) });
   const options = { backend: "aot_eager", check: false, pretend_cuda: false };
-  serve_interpreter("", true, [{ type: "run", run: 1, program, options }]);
+  serve_interpreter("", {}, true, [{ type: "run", run: 1, program, files: [], options }]);
   await ended;
   const compilations = events.flatMap((event) => (event.event === "compiled" ? event.compilation.id : []));
   const asked = compilations.flatMap((compilation) => QUESTIONS.map((question) => ({ compilation, question })));

@@ -19,6 +19,8 @@ timed() {
 
 timed "Compiler" scripts/setup.sh rust
 . scripts/path.sh
+# Before both lanes, which take them in. Without a network what needs them is not tested.
+python3 scripts/packages.py || echo "Packages could not be fetched."
 
 # What runs in the browser is compiled and tested beside what runs natively: compiling leaves one of two processors idle at times, and
 # a page waits more than it computes. The page's modules are those of the crate's tests, compiled once: how they are optimized for

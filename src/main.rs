@@ -1,15 +1,18 @@
 //! The command line: runs a script as the page does, and shows what became known of it.
 
+mod module_files;
+
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use aot_playground::bundle::Bundle;
 use aot_playground::catalogue;
 use aot_playground::export;
-use aot_playground::python::{Counted, Interpreter, RunOptions, supervised};
+use aot_playground::python::{Counted, Interpreter, ModulePath, RunOptions, supervised};
 use aot_playground::report::protocol::GraphFormat;
 use aot_playground::report::sentences::{self, Sentence};
 use aot_playground::report::{Answer, Check, Event, PYTORCH_VERSION, Question, Report};
@@ -21,9 +24,9 @@ static ALLOCATOR: Counted<mimalloc::MiMalloc> = Counted(mimalloc::MiMalloc);
 
 const HELP: &str = r#"Runs a PyTorch script and shows what AOTAutograd makes of it.
 
-Usage: aot-playground run SCRIPT.py [--backend NAME] [--check] [--pretend-cuda] [--explain] [--emit WHAT] [--trace FOLDER] [LIMITS]
+Usage: aot-playground run SCRIPT.py [--backend NAME] [--check] [--pretend-cuda] [--explain] [--emit WHAT] [--trace FOLDER] [--module-path PATH] [LIMITS]
        aot-playground operators [--markdown | --json]
-       aot-playground ask SCRIPT.py QUESTION [--compilation N] [--backend NAME] [LIMITS]
+       aot-playground ask SCRIPT.py QUESTION [--compilation N] [--backend NAME] [--module-path PATH] [LIMITS]
        aot-playground read FILE... [--json]
        aot-playground explain FILE...
        aot-playground diff A B [--json]
@@ -37,6 +40,9 @@ Usage: aot-playground run SCRIPT.py [--backend NAME] [--check] [--pretend-cuda] 
                         which node. The exit status is then 1 where something does
   --pretend-cuda        there is a CUDA device, cuda:0, that is not there: tensors say so, graphs are those that PyTorch
                         traces for one without a GPU (FakeTensorMode), and values are computed on the CPU
+  --module-path PATH    a folder of Python files, or a wheel or zip of them (no native code), that the script may
+                        import from: an entry of sys.path. It may be given again; nothing else can be imported
+                        or read
   --explain             say at the end, on standard error, where the peak of memory is and of what, what is kept for
                         the backward and what eager mode keeps, why frames were compiled again, and where graphs
                         broke, with PyTorch's hints
@@ -154,6 +160,7 @@ fn parse(mut parser: lexopt::Parser) -> Result<Command, lexopt::Error> {
                 options.backend = name;
             }
             Long("check") => options.check = true,
+            Long("module-path") => add_modules(Arc::make_mut(&mut options.modules), &parser.value()?)?,
             Long("pretend-cuda") => options.pretend_cuda = true,
             Long("explain") if verb.as_ref().is_none_or(|verb| verb == "run") => explains = true,
             Long("json") => emit = Some("json".to_owned()),
@@ -219,6 +226,16 @@ fn wants_json(emit: Option<&str>) -> Result<bool, String> {
         Some("json") => Ok(true),
         Some(other) => Err(format!("cannot emit '{other}' of a log; there is json")),
     }
+}
+
+/// Adds what can be imported from a folder or an archive.
+fn add_modules(modules: &mut ModulePath, path: &OsString) -> Result<(), String> {
+    let shown = path.to_string_lossy();
+    let files = module_files::read(std::path::Path::new(path)).map_err(|error| format!("--module-path {shown}: {error}"))?;
+    // Python shows modules by their whole path.
+    let entry = std::path::absolute(path).map_or_else(|_| shown.clone().into_owned(), |path| path.to_string_lossy().into_owned());
+    modules.add(&entry, files);
+    Ok(())
 }
 
 /// What is at a path: a file, or all files of a folder.

@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { parseToml, ROOT } from "./config.mjs";
+import { packages } from "./packages.mjs";
 
 /** SPDX identifiers of licences that may be shipped; where a package offers several, the first of these is taken. */
 export const ALLOWED = [
@@ -153,7 +154,8 @@ function shipped() {
   // Tables of Unicode's that are part of this project.
   const unicode = { name: "names of Unicode's characters", version: "", licence: "Unicode-DFS-2016", folder: `${ROOT}crates/unicode_names`, authors: [] };
   const lock = JSON.parse(readFileSync(`${ROOT}www/package-lock.json`, "utf8"));
-  return [...crates.values(), pythonLibrary(native.packages), unicode, ...bundled(lock, `${ROOT}www`), ...licensedSources()];
+  const fetched = packages().map(({ name, version, licence, licence_texts }) => ({ name, version, licence, texts: licence_texts, authors: [], address: `https://pypi.org/project/${name}/` }));
+  return [...crates.values(), ...fetched, pythonLibrary(native.packages), unicode, ...bundled(lock, `${ROOT}www`), ...licensedSources()];
 }
 
 /** The file: what there is with its licence, where tables come from, and each text once, after the names it goes with. */
@@ -162,7 +164,7 @@ export function notices() {
   const title = ({ name, version }) => `${name} ${version}`.trim();
   const holders = new Map();
   for (const one of packages) {
-    for (const text of one.text ? [readFileSync(`${ROOT}notices/licences/${one.text}`, "utf8").trim()] : texts(one)) {
+    for (const text of one.texts?.length > 0 ? one.texts : one.text ? [readFileSync(`${ROOT}notices/licences/${one.text}`, "utf8").trim()] : texts(one)) {
       // Copies that differ in white space alone are one text.
       const key = text.replace(/\s+/g, " ");
       const known = holders.get(key) ?? { text, names: [] };

@@ -218,7 +218,7 @@ fn watch_for_nan(node: &Node, result: &Value) {
 
 fn blame(node: &Node) {
     if let (true, Some(source)) = (WATCHING.get(), &node.meta.source) {
-        anomaly::blame(format!("  File \"{}\", line {}, in {}\n    {}\n", source.file, source.span.line, source.function, source.code));
+        anomaly::blame(format!("  File \"{}\", line {}, in {}\n    {}\n", source.file, source.line(), source.function, source.code));
     }
 }
 

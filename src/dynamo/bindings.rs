@@ -360,7 +360,7 @@ mod native {
                 || vm.ctx.none(),
                 |p| {
                     let text = |s: &str| -> PyObjectRef { vm.ctx.new_str(s).into() };
-                    vm.ctx.new_tuple(vec![text(&p.file), vm.ctx.new_int(p.span.line).into(), text(&p.function), text(&p.code)]).into()
+                    vm.ctx.new_tuple(vec![text(&p.file), vm.ctx.new_int(p.line()).into(), text(&p.function), text(&p.code)]).into()
                 },
             );
             vm.ctx.new_tuple(vec![vm.ctx.new_str(reason).into(), place]).into()

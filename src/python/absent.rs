@@ -4,13 +4,13 @@
 
 use rustpython_vm::{
     AsObject, Py, PyObjectRef, PyPayload, PyResult, VirtualMachine,
-    builtins::PyStrRef,
+    builtins::{PyBaseExceptionRef, PyStrRef},
     function::{FuncArgs, KwArgs},
 };
 
 /// Packages that scripts often import beside PyTorch.
 const PACKAGES: &str = "\
-    PIL accelerate bitsandbytes cupy cv2 datasets deepspeed einops gym gymnasium h5py huggingface_hub hydra jax \
+    PIL accelerate bitsandbytes cupy cv2 datasets deepspeed gym gymnasium h5py huggingface_hub hydra jax \
     keras lightning matplotlib networkx numba omegaconf onnx pandas peft plotly psutil pytest pytorch_lightning \
     requests safetensors scipy seaborn skimage sklearn tabulate tensorboard tensorboardX tensorflow timm tokenizers \
     torchaudio torchmetrics torchtext torchvision transformers triton wandb xformers yaml";
@@ -54,11 +54,16 @@ impl AbsentPackages {
                 return Ok(spec);
             }
         }
-        let class = vm.ctx.exceptions.module_not_found_error;
-        let name = KwArgs::new([("name".to_owned().into(), PyObjectRef::from(name))].into_iter().collect());
-        let exception = class.as_object().call(FuncArgs::new(vec![vm.ctx.new_str(reason).into()], name), vm)?;
-        Err(exception.downcast().map_err(|_| vm.new_type_error("ModuleNotFoundError is no exception"))?)
+        Err(not_found(reason, name, vm)?)
     }
+}
+
+/// A ModuleNotFoundError with the name of the module.
+pub(super) fn not_found(message: String, name: PyStrRef, vm: &VirtualMachine) -> PyResult<PyBaseExceptionRef> {
+    let class = vm.ctx.exceptions.module_not_found_error;
+    let name = KwArgs::new([("name".to_owned().into(), PyObjectRef::from(name))].into_iter().collect());
+    let exception = class.as_object().call(FuncArgs::new(vec![vm.ctx.new_str(message).into()], name), vm)?;
+    exception.downcast().map_err(|_| vm.new_type_error("ModuleNotFoundError is no exception"))
 }
 
 /// Whether PyTorch has a module of this name that is not here.

@@ -1,13 +1,16 @@
-//! What a run shares with everything it calls: where its events go, its options, the script's name and text.
+//! What a run shares with everything it calls: where its events go, its options, the script and the files beside it.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ruff_source_file::SourceLocation;
+use rustpython_vm::VirtualMachine;
 use rustpython_vm::builtins::PyStrInterned;
 
+use super::files::{Kind, ModulePath, SourceFile};
 use crate::report::Event;
 
 thread_local! {
@@ -26,6 +29,8 @@ pub struct RunOptions {
     pub check: bool,
     /// Whether there is a CUDA device, pretended: its tensors are computed on the CPU.
     pub pretend_cuda: bool,
+    /// What it may import beside the library.
+    pub modules: Arc<ModulePath>,
     /// How long it may run. Kept natively; in the browser, whoever started the worker ends it.
     pub time_limit: Option<Duration>,
     /// How many bytes it may use at a time: tensors, Python's objects, graphs and all else. Kept natively, in a program whose
@@ -35,9 +40,19 @@ pub struct RunOptions {
 
 impl Default for RunOptions {
     fn default() -> Self {
-        RunOptions { backend: "aot_eager".to_owned(), check: false, pretend_cuda: false, time_limit: None, memory_limit: None }
+        RunOptions {
+            backend: "aot_eager".to_owned(),
+            check: false,
+            pretend_cuda: false,
+            modules: Arc::default(),
+            time_limit: None,
+            memory_limit: None,
+        }
     }
 }
+
+/// Where a range begins and ends, of which file and in which function: the addresses of their interned names.
+pub(super) type SourceKey = ((SourceLocation, SourceLocation), usize, usize);
 
 /// One run of a script.
 pub struct Run {
@@ -45,35 +60,60 @@ pub struct Run {
     pub(super) sink: Sink,
     /// Its options.
     pub options: RunOptions,
-    /// The script's name, as tracebacks show it.
-    pub filename: &'static PyStrInterned,
-    /// The script's lines, without their ends.
-    pub(super) lines: Vec<String>,
-    /// Places of the script that the compiler asked for, by their range and where their function's name lies.
-    pub(super) sources: RefCell<HashMap<((SourceLocation, SourceLocation), usize), crate::span::Source>>,
+    /// The script.
+    pub(super) script: Rc<SourceFile>,
+    /// What it imported of other files, by where the interned path lies, in that order.
+    files: RefCell<Vec<(usize, Rc<SourceFile>)>>,
+    /// Places that the compiler asked for.
+    pub(super) sources: RefCell<HashMap<SourceKey, crate::span::Source>>,
 }
 
 impl Run {
-    /// Line `number` (counted from 1) of the script without surrounding white space; empty where there is none.
-    pub fn line(&self, number: usize) -> &str {
-        self.raw_line(number).trim()
+    pub(super) fn new(sink: Sink, options: RunOptions, script: SourceFile) -> Self {
+        Run { sink, options, script: Rc::new(script), files: RefCell::default(), sources: RefCell::default() }
     }
 
-    /// How many columns of white space line `number` begins with.
-    pub(super) fn indent(&self, number: usize) -> u32 {
-        let line = self.raw_line(number);
-        line.chars().take_while(|c| c.is_whitespace()).count() as u32
+    /// The file that code of this path comes from: the script, or one that it imported.
+    pub(super) fn file(&self, path: &PyStrInterned) -> Option<Rc<SourceFile>> {
+        if std::ptr::eq(path, self.script.path) {
+            return Some(self.script.clone());
+        }
+        let files = self.files.borrow();
+        files.binary_search_by_key(&address(path), |(key, _)| *key).ok().and_then(|at| files.get(at)).map(|(_, file)| file.clone())
     }
 
-    /// Column in characters of what the interpreter counts in bytes.
-    pub(super) fn column(&self, line: usize, bytes: usize) -> u32 {
-        self.raw_line(line).get(..bytes).map_or(bytes, |before| before.chars().count()) as u32
+    /// Whether code of this path is the visitor's, or of a package that was fetched for it: what is not the library's.
+    pub(super) fn has(&self, path: &PyStrInterned) -> bool {
+        std::ptr::eq(path, self.script.path) || self.files.borrow().binary_search_by_key(&address(path), |(key, _)| *key).is_ok()
     }
 
-    /// Line `number` as it is, without its end.
-    pub(super) fn raw_line(&self, number: usize) -> &str {
-        number.checked_sub(1).and_then(|index| self.lines.get(index)).map_or("", String::as_str)
+    /// Whether other files than the script were imported.
+    pub(super) fn has_files(&self) -> bool {
+        !self.files.borrow().is_empty()
     }
+
+    /// The file of this path, whether it was imported or not.
+    pub(super) fn named(&self, path: &str, vm: &VirtualMachine) -> Option<Rc<SourceFile>> {
+        if path == self.script.path.as_str() {
+            return Some(self.script.clone());
+        }
+        let imported = self.files.borrow().iter().find(|(_, file)| file.path.as_str() == path).map(|(_, file)| file.clone());
+        imported.or_else(|| Some(Rc::new(self.options.modules.get(path)?.clone().into_source(path, Kind::Beside, vm))))
+    }
+
+    /// Takes a file that is imported.
+    pub(super) fn import(&self, file: SourceFile) {
+        let mut files = self.files.borrow_mut();
+        let key = address(file.path);
+        if let Err(at) = files.binary_search_by_key(&key, |(key, _)| *key) {
+            files.insert(at, (key, Rc::new(file)));
+        }
+    }
+}
+
+/// Interned texts live as long as the thread.
+fn address(text: &PyStrInterned) -> usize {
+    std::ptr::from_ref(text) as usize
 }
 
 /// The run of this thread, while there is one.

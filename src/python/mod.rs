@@ -5,17 +5,19 @@
 //! [`warm_up`](Interpreter::warm_up), when nobody waits, or else when the next run begins. Everything that becomes known (prints, graphs, the exception at the end) is an [`Event`] that goes to the run's sink at once.
 //!
 //! - [`current`]: the run under way, and [`emit`](current::emit) for whoever learns something
-//! - [`span`]: where the script is
+//! - [`span`]: where the script is; `files`: files beside it, and how they are imported; `packages`: those that are fetched
 //! - `native/`: Python modules written in Rust; `torch/`: PyTorch's Python files; `stdlib/`, `stdlib.txt`: the library; `later.txt`:
 //!   which of it the page fetches only when it is imported
 
 mod absent;
 pub mod current;
 mod dialect;
+mod files;
 mod frozen;
 mod limit;
 mod memory;
 pub(crate) mod native;
+mod packages;
 mod session;
 mod snapshot;
 pub mod span;
@@ -33,10 +35,16 @@ use web_time::Instant;
 use crate::report::sentences::{Sentence, Told};
 use crate::report::{Answer, Event, Exception, Question};
 use current::Run;
+use files::SourceFile;
 pub use current::{RunOptions, Sink};
+pub use files::ModulePath;
 #[cfg(target_arch = "wasm32")]
 pub use frozen::set_library;
 use limit::Interrupter;
+#[cfg(not(target_arch = "wasm32"))]
+pub use packages::has_package;
+#[cfg(target_arch = "wasm32")]
+pub use packages::set_packages;
 pub use memory::{Counted, exhausted, on_failed_allocation};
 use session::Session;
 #[cfg(not(target_arch = "wasm32"))]
@@ -109,7 +117,7 @@ impl Interpreter {
     /// [`Event::Finished`].
     pub fn run(&self, program: &str, filename: &str, options: &RunOptions, sink: Sink) -> i32 {
         let started = Instant::now();
-        let told = RefCell::new(Told::default());
+        let told = RefCell::new(Told::of_script(filename.rsplit('/').next().unwrap_or_default()));
         let sink: Sink = Rc::new(move |event| {
             let more = told.borrow_mut().after(&event);
             // The end is the last that is said.
@@ -119,13 +127,7 @@ impl Interpreter {
         let finish = |exception| sink(Event::Finished { exception, seconds: started.elapsed().as_secs_f64() });
         self.vm.enter(|vm| {
             self.forget(vm);
-            let run = Run {
-                sink: sink.clone(),
-                options: options.clone(),
-                filename: vm.ctx.intern_str(filename),
-                lines: program.lines().map(str::to_owned).collect(),
-                sources: Default::default(),
-            };
+            let run = Run::new(sink.clone(), options.clone(), SourceFile::script(vm.ctx.intern_str(filename), program));
             let Some(running) = current::enter(run) else {
                 let message = "another script is running";
                 let kind = "RuntimeError".to_owned();
@@ -140,7 +142,7 @@ impl Interpreter {
             }
             crate::dynamo::tracing::forget_studies();
             let watch = self.interrupter.watch(options, vm);
-            let result = watch.stop(self.session.execute(program, filename, vm));
+            let result = watch.stop(self.session.execute(program, filename, options, vm));
             let (exception, status) = self.session.conclude(result, vm);
             crate::dynamo::guards::last_call::tell(vm);
             finish(exception);

@@ -1,6 +1,7 @@
 //! What happens around a script inside the interpreter: streams, `sys`, a fresh `__main__`, and forgetting all of it.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 
 use rustpython_vm::{
     AsObject, PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine,
@@ -10,8 +11,10 @@ use rustpython_vm::{
 };
 
 use super::absent::AbsentPackages;
+use super::RunOptions;
 use super::current;
 use super::dialect;
+use super::files::{FileFinder, ModulePath, SourceFileLoader, is_library, is_of_file};
 use super::native;
 use super::snapshot::Snapshot;
 use super::stdio::{Stream, TextStream};
@@ -39,8 +42,11 @@ pub(super) struct Session {
 impl Session {
     pub(super) fn new(vm: &VirtualMachine) -> Self {
         drop((TextStream::make_static_type(), AbsentPackages::make_static_type()));
+        drop((FileFinder::make_static_type(), SourceFileLoader::make_static_type()));
         let mut meta_path =
             vm.sys_module.get_attr("meta_path", vm).and_then(|finders| finders.try_to_value::<Vec<PyObjectRef>>(vm)).unwrap_or_default();
+        // Before what is frozen: a visitor may bring a package of their own that the playground has, too.
+        meta_path.insert(0, FileFinder.into_ref(&vm.ctx).into());
         meta_path.push(AbsentPackages.into_ref(&vm.ctx).into());
         // Without it things print in the newer style.
         let _ = dialect::adapt(vm);
@@ -59,8 +65,9 @@ impl Session {
     }
 
     /// Compiles and runs `program`.
-    pub(super) fn execute(&self, program: &str, filename: &str, vm: &VirtualMachine) -> PyResult<()> {
-        self.prepare(filename, vm)?;
+    pub(super) fn execute(&self, program: &str, filename: &str, options: &RunOptions, vm: &VirtualMachine) -> PyResult<()> {
+        self.prepare(filename, options.modules.entries(), vm)?;
+        self.make_room(&options.modules, vm)?;
         let scope = vm.new_scope_with_main()?;
         scope.globals.set_item("__file__", vm.ctx.new_str(filename).into(), vm)?;
         let code = vm.compile(program, Mode::Exec, filename).map_err(|error| error.into_pyexception(vm, Some(program)))?;
@@ -68,8 +75,31 @@ impl Session {
         Ok(())
     }
 
+    /// Lets files beside the script be imported in the place of packages that were imported before. Those that bear the name of a module of the
+    /// library are not imported, which is said.
+    fn make_room(&self, modules: &ModulePath, vm: &VirtualMachine) -> PyResult<()> {
+        let top: BTreeSet<&str> = modules.top().collect();
+        if top.is_empty() {
+            return Ok(());
+        }
+        for name in &top {
+            if is_library(name, vm)? {
+                let whose = if is_of_torch(name) { "PyTorch" } else { "the standard library" };
+                current::emit(Event::Stderr { text: format!("'{name}' is not imported from files: {whose} has a module of this name\n") });
+            }
+        }
+        for (name, _) in (&self.all).into_iter().collect::<Vec<_>>() {
+            let text = name.downcast_ref::<PyStr>().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            let first = text.split('.').next().unwrap_or_default();
+            if top.contains(first) && !is_library(first, vm)? {
+                self.all.del_item(&*name, vm)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Sets up `sys` and `builtins` as a script finds them.
-    fn prepare(&self, filename: &str, vm: &VirtualMachine) -> PyResult<()> {
+    fn prepare(&self, filename: &str, path: &[String], vm: &VirtualMachine) -> PyResult<()> {
         super::native::reset();
         vm.recursion_limit.set(RECURSION_LIMIT);
         let builtins = vm.builtins.dict();
@@ -82,7 +112,7 @@ impl Session {
         let (stdout, stderr) = (PyObjectRef::from(self.stdout.clone()), PyObjectRef::from(self.stderr.clone()));
         for (name, value) in [
             ("argv", list(vec![vm.ctx.new_str(filename).into()])),
-            ("path", list(Vec::new())),
+            ("path", list(path.iter().map(|entry| vm.ctx.new_str(entry.as_str()).into()).collect())),
             ("meta_path", list(self.meta_path.clone())),
             ("stdin", vm.call_method(&io, "StringIO", ())?),
             ("stdout", stdout.clone()),
@@ -143,7 +173,7 @@ impl Session {
             }
             all.del_item(&*name, vm)?;
             let text = name.downcast_ref::<PyStr>().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            met.extend(Some(text.clone()).filter(|text| !is_of_torch(text)));
+            met.extend(Some(text.clone()).filter(|text| !is_of_torch(text) && !is_of_file(&module, vm)));
             // What is not written in Python may be the interpreter's own, whatever its name here.
             if vm.state.module_defs.contains_key(text.as_str()) && !is_of_torch(&text) {
                 continue;
@@ -161,7 +191,7 @@ impl Session {
         self.forgotten.replace(forgotten);
         self.kept.borrow().restore(&all, vm)?;
         vm.sys_module.set_attr("modules", all.clone(), vm)?;
-        self.prepare("", vm)?;
+        self.prepare("", &[], vm)?;
         let forget = vm.import("_forget", 0)?;
         vm.call_method(&forget, "forget", ())?;
         super::native::forget();

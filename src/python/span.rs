@@ -14,14 +14,15 @@ use rustpython_vm::bytecode::CodeFlags;
 use rustpython_vm::common::atomic::Radium;
 use rustpython_vm::frame::{FrameObject, InterpreterFrame, current_thread_frame_materialize, current_thread_iframe};
 use rustpython_vm::vm::thread::with_current_vm;
-use rustpython_vm::{Py, PyObjectRef, PyRef, VirtualMachine};
+use rustpython_vm::{Py, PyObject, PyObjectRef, PyRef, VirtualMachine};
 
 use super::current::{Run, current};
+use super::files::{Kind, SourceFile};
 use crate::report::Span;
 
-/// A place in the script that is being executed.
+/// A place in the script, or in a file beside it, that is being executed.
 pub struct Place {
-    run: Rc<Run>,
+    file: Rc<SourceFile>,
     /// The expression.
     pub span: Span,
     /// Name of the function it is in; `<module>` at the top level.
@@ -31,64 +32,81 @@ pub struct Place {
 impl Place {
     /// The text of its first line, without surrounding white space.
     pub fn code(&self) -> &str {
-        self.run.line(self.span.line as usize)
+        self.file.line(self.span.line as usize)
     }
 
-    /// The script's name.
+    /// The file's name.
     pub fn filename(&self) -> &'static str {
-        self.run.filename.as_str()
+        self.file.path.as_str()
     }
 }
 
-/// The innermost place in the script; `None` when no script is running.
+/// The innermost place in what the visitor wrote; `None` when no script is running.
 pub fn here() -> Option<Place> {
     let run = current()?;
-    let (span, function) = script_frames(&run).next()?;
-    Some(Place { run, span, function })
+    visitors(&run).next().map(Standpoint::place)
 }
 
 /// The source range of [`here`].
 pub fn span() -> Option<Span> {
     let run = current()?;
-    script_frames(&run).next().map(|(span, _)| span)
+    visitors(&run).next().map(|at| at.span())
 }
 
-/// Every place of the script that is on the stack, outermost first.
+/// Every place that is on the stack, but for the library's, outermost first.
 pub fn stack() -> Vec<Place> {
     let Some(run) = current() else { return Vec::new() };
-    let mut places: Vec<Place> = script_frames(&run).map(|(span, function)| Place { run: run.clone(), span, function }).collect();
+    let mut places: Vec<Place> = standpoints(&run).map(Standpoint::place).collect();
     places.reverse();
     places
 }
 
-/// Whether the code that runs is the script's own.
+/// Whether the code that runs is not the library's.
 pub fn in_script() -> bool {
     let innermost = || Frames(current_thread_iframe()).next();
-    current().is_some_and(|run| innermost().is_some_and(|frame| std::ptr::eq(frame.code().source_path(), run.filename)))
+    current().is_some_and(|run| innermost().is_some_and(|frame| run.has(frame.code().source_path())))
 }
 
-/// The script's frames, innermost first.
-fn script_frames(run: &Run) -> impl Iterator<Item = (Span, &'static str)> {
-    script_places(run).map(|((start, end), function)| (span_of(run, &start, &end), function))
+/// Whether a module's code is that of a file beside the script.
+pub fn is_beside(module: &PyObject, vm: &VirtualMachine) -> bool {
+    let Some(run) = current().filter(|run| run.has_files()) else { return false };
+    let path = module.dict().and_then(|namespace| namespace.get_item_opt("__file__", vm).ok().flatten());
+    path.is_some_and(|path| path.downcast_ref::<PyStr>().is_some_and(|path| run.has(vm.ctx.intern_str(&*path.to_string_lossy()))))
 }
 
-/// Where the script's frames stand, innermost first.
-fn script_places(run: &Run) -> impl Iterator<Item = ((SourceLocation, SourceLocation), &'static str)> {
-    script_places_of(run, Frames(current_thread_iframe()))
+/// Where a frame stands.
+struct Standpoint {
+    file: Rc<SourceFile>,
+    range: (SourceLocation, SourceLocation),
+    function: &'static str,
 }
 
-/// Where those of these frames that are the script's stand.
-fn script_places_of(
-    run: &Run,
-    frames: impl Iterator<Item = &'static InterpreterFrame>,
-) -> impl Iterator<Item = ((SourceLocation, SourceLocation), &'static str)> {
+impl Standpoint {
+    fn span(&self) -> Span {
+        span_of(&self.file, &self.range.0, &self.range.1)
+    }
+
+    fn place(self) -> Place {
+        Place { span: self.span(), file: self.file, function: self.function }
+    }
+}
+
+/// Where frames stand that are not the library's, innermost first.
+fn standpoints(run: &Run) -> impl Iterator<Item = Standpoint> {
+    standpoints_of(run, Frames(current_thread_iframe()))
+}
+
+/// Those of what the visitor wrote.
+fn visitors(run: &Run) -> impl Iterator<Item = Standpoint> {
+    standpoints(run).filter(|at| at.file.kind != Kind::Package)
+}
+
+fn standpoints_of(run: &Run, frames: impl Iterator<Item = &'static InterpreterFrame>) -> impl Iterator<Item = Standpoint> {
     frames.filter_map(|frame| {
         let code = frame.code();
-        if !std::ptr::eq(code.source_path(), run.filename) {
-            return None;
-        }
+        let file = run.file(code.source_path())?;
         let last = frame.lasti.load(Ordering::Relaxed) as usize;
-        Some((*code.locations.get(last.saturating_sub(1))?, code.obj_name.as_str()))
+        Some(Standpoint { file, range: *code.locations.get(last.saturating_sub(1))?, function: code.obj_name.as_str() })
     })
 }
 
@@ -208,13 +226,13 @@ pub fn reset_left_out() {
 /// is called.
 fn places_in(frame: &InterpreterFrame, run: Option<&Run>) -> (u32, Option<(u32, u32)>) {
     let at = frame.lasti.load(Ordering::Relaxed).saturating_sub(1);
-    let is_script = run.is_some_and(|run| std::ptr::eq(frame.code().source_path(), run.filename));
+    let is_script = run.is_some_and(|run| run.has(frame.code().source_path()));
     (at, is_script.then(|| crate::dynamo::tracing::comprehension(frame.code(), at)).flatten())
 }
 
-/// Whether a frame runs code of the script's file.
+/// Whether a frame runs code that is not the library's.
 fn is_script(frame: &InterpreterFrame) -> bool {
-    current().is_some_and(|run| std::ptr::eq(frame.code().source_path(), run.filename))
+    current().is_some_and(|run| run.has(frame.code().source_path()))
 }
 
 /// What the names of the script's frames mean, innermost first: their variables and their globals.
@@ -236,7 +254,7 @@ pub fn span_below(mark: FrameMark) -> Option<Span> {
     let run = current()?;
     let above = Frames(current_thread_iframe()).take_while(|frame| std::ptr::from_ref(*frame) as usize != mark.0).count();
     let below = Frames(current_thread_iframe()).skip(above);
-    script_places_of(&run, below).next().map(|((start, end), _)| span_of(&run, &start, &end))
+    standpoints_of(&run, below).find(|at| at.file.kind != Kind::Package).map(|at| at.span())
 }
 
 /// The instructions that the frames above a marked one are at, outermost first.
@@ -278,7 +296,7 @@ pub fn frames_above(mark: FrameMark) -> Option<Vec<Standing>> {
         }
         let code = frame.code();
         let (path, name) = (code.source_path(), code.obj_name.as_str());
-        let is_script = std::ptr::eq(path, run.filename) || is_generated(path);
+        let is_script = run.has(path) || is_generated(path);
         let is_generator = is_script && (name != "<lambda>" && name.starts_with('<') || code.flags.contains(CodeFlags::GENERATOR));
         let library = if is_script { LibraryFile::Other } else { LibraryFile::of(frame) };
         let is_own = if is_script { !is_generator } else { name == "step" && library == LibraryFile::Optimizers };
@@ -338,7 +356,7 @@ pub fn caller(depth: usize) -> Option<(PyRef<PyCode>, u32)> {
 /// The code of the script's innermost frame, and the instruction it is at.
 pub fn script_caller() -> Option<(PyRef<PyCode>, u32)> {
     let run = current()?;
-    let frame = Frames(current_thread_iframe()).find(|frame| std::ptr::eq(frame.code().source_path(), run.filename))?;
+    let frame = Frames(current_thread_iframe()).find(|frame| run.has(frame.code().source_path()))?;
     Some((frame.code().to_owned(), frame.lasti.load(Ordering::Relaxed).saturating_sub(1)))
 }
 
@@ -354,39 +372,45 @@ pub fn source_in_forward() -> Option<crate::span::Source> {
 
 fn source_in(is_wanted: fn(&str) -> bool) -> Option<crate::span::Source> {
     let run = current()?;
-    let (place, function) = script_places(&run).find(|(_, function)| is_wanted(function))?;
-    let key = (place, function.as_ptr() as usize);
+    let mut places = standpoints(&run).skip_while(|at| !is_wanted(at.function));
+    let at = places.next()?;
+    if at.file.kind == Kind::Package {
+        // PyTorch shows the package's line; what is meant is the visitor's that called it.
+        let shown = kept(&at.file, at.span(), at.function);
+        let Some(outer) = places.find(|at| at.file.kind != Kind::Package) else { return Some(shown) };
+        return Some(crate::span::Source { library_line: Some(shown.span.line), span: outer.span(), ..shown });
+    }
+    let key = (at.range, std::ptr::from_ref(at.file.path) as usize, at.function.as_ptr() as usize);
     if let Some(known) = run.sources.borrow().get(&key) {
         return Some(known.clone());
     }
-    let made = kept(&run, span_of(&run, &place.0, &place.1), function);
+    let made = kept(&at.file, at.span(), at.function);
     run.sources.borrow_mut().insert(key, made.clone());
     Some(made)
 }
 
-/// A place of the script's code that does not run; `None` for another file's.
-pub fn place_in(file: &str, function: &str, (start, end): (SourceLocation, SourceLocation)) -> Option<crate::span::Source> {
-    let run = current().filter(|run| run.filename.as_str() == file)?;
-    let span = span_of(&run, &start, &end);
-    Some(kept(&run, span, function))
+/// A place of code that does not run; `None` for the library's.
+pub fn place_in(code: &Py<PyCode>, (start, end): (SourceLocation, SourceLocation)) -> Option<crate::span::Source> {
+    let file = current()?.file(code.source_path())?;
+    Some(kept(&file, span_of(&file, &start, &end), code.obj_name.as_str()))
 }
 
-fn span_of(run: &Run, start: &SourceLocation, end: &SourceLocation) -> Span {
+fn span_of(file: &SourceFile, start: &SourceLocation, end: &SourceLocation) -> Span {
     Span {
         line: start.line.get() as u32,
-        column: run.column(start.line.get(), start.character_offset.to_zero_indexed()),
+        column: file.column(start.line.get(), start.character_offset.to_zero_indexed()),
         end_line: end.line.get() as u32,
-        end_column: run.column(end.line.get(), end.character_offset.to_zero_indexed()),
+        end_column: file.column(end.line.get(), end.character_offset.to_zero_indexed()),
+        file: file.of_span(),
     }
 }
 
-fn kept(run: &Run, span: Span, function: &str) -> crate::span::Source {
+fn kept(file: &SourceFile, span: Span, function: &str) -> crate::span::Source {
     crate::span::Source {
-        // The report speaks of the script, not of where it lies.
-        file: run.filename.as_str().rsplit('/').next().unwrap_or_default().into(),
+        file: file.name.clone(),
         function: function.into(),
-        code: run.line(span.line as usize).into(),
-        indent: run.indent(span.line as usize),
+        code: file.line(span.line as usize).into(),
+        indent: file.indent(span.line as usize),
         library_line: None,
         span,
     }

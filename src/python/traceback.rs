@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fmt::Write;
+use std::rc::Rc;
 
 use rustpython_vm::{
     AsObject, Py, PyObject, PyObjectRef, PyRef, TryFromObject, VirtualMachine,
@@ -9,6 +10,7 @@ use rustpython_vm::{
 };
 
 use super::current::Run;
+use super::files::{Kind, SourceFile};
 use super::limit;
 use crate::report::{Exception, Span};
 
@@ -25,29 +27,34 @@ pub(super) fn describe(exception: &PyBaseExceptionRef, run: &Run, vm: &VirtualMa
     }
 }
 
-/// The innermost place in the script: where the exception passed through it last, or where its syntax is wrong.
+/// The innermost place in what the visitor wrote: where the exception passed through it last, or where its syntax is wrong.
 fn span(exception: &Py<PyBaseException>, run: &Run, vm: &VirtualMachine) -> Option<Span> {
     if let Some(syntax) = syntax_error(exception, vm)
-        && syntax.filename == run.filename.as_str()
+        && let Some(file) = run.named(&syntax.filename, vm)
     {
         let column = syntax.offset.unwrap_or(1).max(1) as u32 - 1;
         let end_column = syntax.end_offset.filter(|&end| end > 0).map_or(column + 1, |end| (end as u32 - 1).max(column + 1));
         let line = syntax.line?;
         let end_line = syntax.end_line.filter(|&end| end >= line).unwrap_or(line);
-        return Some(Span { line, column, end_line, end_column });
+        return Some(Span { line, column, end_line, end_column, file: file.of_span() });
     }
-    let innermost = entries(exception).into_iter().rfind(|entry| is_script(entry, run))?;
+    let (innermost, file) =
+        entries(exception).into_iter().rev().find_map(|entry| Some(entry.clone()).zip(file_of(&entry, run).filter(|f| f.kind != Kind::Package)))?;
     let line = innermost.lineno.get() as u32;
     let code = innermost.frame.iframe().code();
     let range = usize::try_from(innermost.lasti / 2).ok().and_then(|index| code.locations.get(index));
     Some(match range {
         Some((start, end)) if start.line == innermost.lineno => Span {
             line,
-            column: run.column(line as usize, start.character_offset.to_zero_indexed()),
+            column: file.column(line as usize, start.character_offset.to_zero_indexed()),
             end_line: end.line.get() as u32,
-            end_column: run.column(end.line.get(), end.character_offset.to_zero_indexed()),
+            end_column: file.column(end.line.get(), end.character_offset.to_zero_indexed()),
+            file: file.of_span(),
         },
-        _ => Span { line, column: 0, end_line: line, end_column: run.raw_line(line as usize).chars().count() as u32 },
+        _ => {
+            let end_column = file.raw_line(line as usize).chars().count() as u32;
+            Span { line, column: 0, end_line: line, end_column, file: file.of_span() }
+        }
     })
 }
 
@@ -63,8 +70,9 @@ fn entries(exception: &Py<PyBaseException>) -> Vec<PyRef<PyTraceback>> {
     entries
 }
 
-fn is_script(entry: &Py<PyTraceback>, run: &Run) -> bool {
-    std::ptr::eq(entry.frame.iframe().code().source_path(), run.filename)
+/// The file of an entry; none of the library's.
+fn file_of(entry: &Py<PyTraceback>, run: &Run) -> Option<Rc<SourceFile>> {
+    run.file(entry.frame.iframe().code().source_path())
 }
 
 /// The whole text, with the exceptions it was raised from or while handling.
@@ -121,8 +129,8 @@ fn write_frames(out: &mut String, exception: &Py<PyBaseException>, run: &Run) {
         }
         let (file, line, function) = place;
         let _ = writeln!(out, "  File \"{file}\", line {line}, in {function}");
-        if is_script(entry, run) {
-            let source = run.line(line);
+        if let Some(known) = file_of(entry, run) {
+            let source = known.line(line);
             if !source.is_empty() {
                 let _ = writeln!(out, "    {source}");
             }
@@ -142,7 +150,7 @@ pub(super) fn write_exception(out: &mut String, exception: &Py<PyBaseException>,
     let name = type_name(exception, vm);
     let message = match syntax_error(exception, vm) {
         Some(syntax) => {
-            syntax.write_place(out, run);
+            syntax.write_place(out, run, vm);
             syntax.message
         }
         None => message(exception, vm),
@@ -213,13 +221,14 @@ fn syntax_error(exception: &Py<PyBaseException>, vm: &VirtualMachine) -> Option<
 
 impl Syntax {
     /// The file, the line and carets under what is wrong.
-    fn write_place(&self, out: &mut String, run: &Run) {
+    fn write_place(&self, out: &mut String, run: &Run, vm: &VirtualMachine) {
         let Some(line) = self.line else { return };
         let _ = writeln!(out, "  File \"{}\", line {line}", self.filename);
-        let text = match &self.text {
-            Some(text) => text.as_str(),
-            None if self.filename == run.filename.as_str() => run.raw_line(line as usize),
-            None => return,
+        let file = run.named(&self.filename, vm);
+        let text = match (&self.text, &file) {
+            (Some(text), _) => text.as_str(),
+            (None, Some(file)) => file.raw_line(line as usize),
+            (None, None) => return,
         };
         let text = text.trim_end_matches(['\n', '\r']);
         let stripped = text.trim_start_matches([' ', '\n', '\x0c', '\t']);

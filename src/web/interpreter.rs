@@ -1,13 +1,15 @@
 //! The interpreter's worker. Python is synchronous, so it hears nothing while a script runs: whoever wants it to stop ends the worker.
 //! What becomes known is therefore sent the moment it is known.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use wasm_bindgen::prelude::*;
 
 use super::{from_js, scope};
-use crate::python::{Interpreter, RunOptions, set_library};
-use crate::report::protocol::{FromInterpreter, Reply, ScriptOptions, ToInterpreter, Told};
+use crate::python::{Interpreter, ModulePath, RunOptions, set_library, set_packages};
+use crate::report::protocol::{FromInterpreter, Reply, ScriptFile, ScriptOptions, ToInterpreter, Told};
 use crate::report::{Event, Throttle};
 
 /// What the script is called in tracebacks.
@@ -18,15 +20,21 @@ thread_local! {
     static INTERPRETER: Interpreter = Interpreter::new();
 }
 
-/// Serves as the interpreter's worker. `library`: where the rest of the library is to be had, which few scripts import. `waited`:
-/// whether a script waits already. `waiting`: messages that came before the module.
+/// Serves as the interpreter's worker. `library`: where the rest of the library is to be had, which few scripts import. `packages`: where
+/// packages are to be had that are no part of it, by name. `waited`: whether a script waits already. `waiting`: messages that came before the module.
 ///
 /// # Errors
 /// Outside of a worker.
 #[wasm_bindgen]
-pub fn serve_interpreter(library: String, waited: bool, waiting: Vec<JsValue>) -> Result<(), JsValue> {
+pub fn serve_interpreter(library: String, packages: JsValue, waited: bool, waiting: Vec<JsValue>) -> Result<(), JsValue> {
     scope::scope()?;
     set_library_source(move || scope::fetch(&library));
+    let packages: BTreeMap<String, String> = from_js(packages)?;
+    set_packages(Box::new(move |name| {
+        let absent = || format!("this page was built without the package '{name}'");
+        let url = packages.get(name).ok_or_else(absent)?;
+        scope::fetch(url).map_err(|why| format!("the package '{name}' could not be fetched: {why}"))
+    }));
     // The first run of an interpreter imports what later ones find: let it happen before the visitor waits for it.
     if !waited {
         INTERPRETER.with(|interpreter| {
@@ -61,10 +69,10 @@ fn own_library() -> Option<Vec<u8>> {
 /// Does what the page asks for; everything there is to say goes to `post` at once.
 pub fn handle(message: ToInterpreter, post: impl Fn(FromInterpreter) + Clone + 'static) {
     match message {
-        ToInterpreter::Run { run, program, options } => {
+        ToInterpreter::Run { run, program, files, options } => {
             let began = scope::now();
             let tell = post.clone();
-            execute(&program, &options, move |event| tell(FromInterpreter::Event { run, event }));
+            execute(&program, files, &options, move |event| tell(FromInterpreter::Event { run, event }));
             post(FromInterpreter::Done { run, took: scope::now() - began });
         }
         ToInterpreter::Ask { ask, regions, frame, trials, last } => {
@@ -80,7 +88,7 @@ pub fn handle(message: ToInterpreter, post: impl Fn(FromInterpreter) + Clone + '
     }
 }
 
-fn execute(program: &str, options: &ScriptOptions, tell: impl Fn(Told) + 'static) {
+fn execute(program: &str, files: Vec<ScriptFile>, options: &ScriptOptions, tell: impl Fn(Told) + 'static) {
     let throttle = Throttle::new(move |event| match event {
         Event::Runnable { .. } => tell(Told::Event(event)),
         // What has no JSON has no other form, either.
@@ -88,7 +96,15 @@ fn execute(program: &str, options: &ScriptOptions, tell: impl Fn(Told) + 'static
     });
     let began = web_time::Instant::now();
     let sink = Rc::new(move |event| throttle.take(event, began.elapsed().as_secs_f64()));
-    let options =
-        RunOptions { backend: options.backend.clone(), check: options.check, pretend_cuda: options.pretend_cuda, ..RunOptions::default() };
+    let mut modules = ModulePath::default();
+    // They lie beside the script, in its folder.
+    modules.add("", files.into_iter().map(|ScriptFile { name, text }| (name, text)));
+    let options = RunOptions {
+        backend: options.backend.clone(),
+        check: options.check,
+        pretend_cuda: options.pretend_cuda,
+        modules: Arc::new(modules),
+        ..RunOptions::default()
+    };
     INTERPRETER.with(|interpreter| interpreter.run(program, FILENAME, &options, sink));
 }

@@ -17,6 +17,7 @@ pub fn run(case: &Case, backend: Option<&str>) -> Result<Observed, Failed> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_aot-playground"));
     command.current_dir(folder).arg("run").arg(case.script.file_name().unwrap_or_default());
     command.args(["--json", "--time-limit", &TIME_LIMIT.as_secs().to_string()]);
+    command.args(case.modules().iter().flat_map(|folder| ["--module-path".as_ref(), folder.as_os_str()]));
     command.args(backend.map(|name| ["--backend", name]).iter().flatten());
     let output = command.output()?;
     let report: Report =

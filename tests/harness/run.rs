@@ -2,6 +2,7 @@
 //! a script before it runs the next, as in the page; starting one for every script would take seventy megabytes that are not
 //! given back. A panic ends its thread and fails that script alone.
 
+use crate::module_files;
 use crate::observed::{Observed, observed};
 use crate::topics::Case;
 use aot_playground::python::{Interpreter, RunOptions, STACK};
@@ -9,7 +10,7 @@ use aot_playground::report::Report;
 use libtest_mimic::Failed;
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
@@ -79,6 +80,10 @@ pub fn run(case: &Case, backend: Option<&str>) -> Result<Observed, Failed> {
     let mut options = RunOptions { pretend_cuda: case.topic.pretend_cuda, ..RunOptions::default() };
     if let Some(backend) = backend {
         options.backend = backend.to_owned();
+    }
+    if let Some(folder) = case.modules() {
+        let entry = folder.file_name().unwrap_or_default().to_string_lossy();
+        Arc::make_mut(&mut options.modules).add(&entry, module_files::read(&folder)?);
     }
     let (report, status) = report(source, file, options)?;
     Ok(observed(&report, status, ""))

@@ -52,6 +52,20 @@ impl Case {
         format!("{} {}", self.name, backend.unwrap_or("-"))
     }
 
+    /// The folder of what it imports beside the library, `NAME.modules`, where there is one.
+    pub fn modules(&self) -> Option<PathBuf> {
+        Some(self.script.with_extension("modules")).filter(|folder| folder.is_dir())
+    }
+
+    /// A package that it imports and that this build was made without.
+    pub fn lacks(&self) -> Option<String> {
+        let list = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/python/packages.txt")).ok()?;
+        let source = std::fs::read_to_string(&self.script).ok()?;
+        let mut names = list.lines().filter_map(|line| Some(line.split_once("==")?.0.to_owned()));
+        let imports = |name: &str| source.lines().any(|line| line.starts_with(&format!("import {name}")) || line.starts_with(&format!("from {name}")));
+        names.find(|name| imports(name) && !aot_playground::python::has_package(name))
+    }
+
     /// Beside its expected texts: what is ours alone.
     pub fn accepted(&self) -> PathBuf {
         folder().join(format!("{}.accepted", self.name))

@@ -221,3 +221,77 @@ fn a_question_is_answered_in_json() {
     assert_eq!(ask("0"), ("curve".to_owned(), Some(0)));
     assert_eq!(ask("99"), ("failed".to_owned(), Some(1)));
 }
+
+/// A folder of this name with these files.
+fn modules(name: &str, files: &[(&str, &str)]) -> String {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    for (file, text) in files {
+        let path = folder.join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    folder.to_str().unwrap().to_owned()
+}
+
+/// A zip archive of this name with these files, compressed.
+fn wheel(name: &str, files: &[(&str, &[u8])]) -> String {
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let mut archive = zip::ZipWriter::new(std::fs::File::create(&path).unwrap());
+    for (file, bytes) in files {
+        archive.start_file(*file, zip::write::SimpleFileOptions::default()).unwrap();
+        std::io::Write::write_all(&mut archive, bytes).unwrap();
+    }
+    archive.finish().unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+const HELPER: &str = "def half(x):\n    return x / zero\n";
+
+#[test]
+fn modules_are_imported_from_folders_and_archives() {
+    let folder = modules("beside", &[("settings.py", "zero = 0\n"), ("notes.txt", "secret"), (".hidden/inner.py", "")]);
+    let archive = wheel("helpers-1.0-py3-none-any.whl", &[("helpers/__init__.py", HELPER.as_bytes()), ("helpers/_C.so", b"\x7fELF")]);
+    let script = "import sys, settings, helpers
+print([entry.rsplit('/', 1)[-1] for entry in sys.path])
+for name in ('helpers._C', 'inner', 'notes'):
+    try:
+        __import__(name)
+    except ModuleNotFoundError as error:
+        print(error)
+try:
+    open(sys.path[0] + '/notes.txt')
+except FileNotFoundError as error:
+    print(type(error).__name__)
+helpers.zero = settings.zero
+helpers.half(1)
+";
+    let output = run("imports.py", script, &["--module-path", &folder, "--module-path", &archive]);
+    let want = "['beside', 'helpers-1.0-py3-none-any.whl']
+No module named 'helpers._C'
+No module named 'inner'
+No module named 'notes'
+FileNotFoundError
+";
+    assert_eq!(text(&output.stdout), want);
+    let stderr = text(&output.stderr);
+    let place = format!("  File \"{archive}/helpers/__init__.py\", line 2, in half\n    return x / zero\nZeroDivisionError: division by zero\n");
+    assert!(stderr.ends_with(&place), "{stderr}");
+}
+
+#[test]
+fn a_module_path_that_cannot_be_read_is_refused() {
+    let bomb = wheel("bomb.whl", &[("big.py", &vec![b'#'; 65 << 20])]);
+    let latin = modules("latin", &[]);
+    std::fs::create_dir_all(&latin).unwrap();
+    std::fs::write(format!("{latin}/letters.py"), b"# \xe9\n").unwrap();
+    let script = file("none.py", "print('runs')\n");
+    for (path, why) in [
+        (bomb.as_str(), "bomb.whl unpacks to more than 64 MB of Python files"),
+        (latin.as_str(), "'letters.py' is not UTF-8"),
+        (script.as_str(), "it is no folder, wheel or zip"),
+    ] {
+        let output = command(&["run", &script, "--module-path", path]);
+        assert_eq!((text(&output.stdout), output.status.code()), ("", Some(2)));
+        assert!(text(&output.stderr).contains(&format!("--module-path {path}: {why}\n")), "{}", text(&output.stderr));
+    }
+}

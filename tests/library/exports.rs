@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 const EVIL: &str = "x\"); import os; os.system('ls')\n        evil = 1\r\u{2028}\u{202e}\u{85}\\#";
 
 fn meta() -> Meta {
-    let span = Span { line: 3, column: 0, end_line: 3, end_column: 0 };
+    let span = Span { line: 3, column: 0, end_line: 3, end_column: 0, file: None };
     let source = Source { span, file: EVIL.into(), function: EVIL.into(), code: EVIL.into(), indent: 0, library_line: None };
     Meta { source: Some(source), ..Meta::default() }
 }

@@ -200,7 +200,7 @@ def f(x):
 with contextlib.redirect_stdout(sys.stdout): print('four')
 list(map(print, ['five']))
 ";
-    let span = |line, column, end_line, end_column| Span { line, column, end_line, end_column };
+    let span = |line, column, end_line, end_column| Span { line, column, end_line, end_column, file: None };
     let module = vec!["<module>"];
     assert_eq!(
         places(program),
@@ -218,9 +218,9 @@ list(map(print, ['five']))
 fn spans_of_exceptions() {
     let interpreter = Interpreter::new();
     let span = |program| run(&interpreter, program).0.exception.unwrap().span.unwrap();
-    assert_eq!(span("x = 1\ny = x + None\n"), Span { line: 2, column: 4, end_line: 2, end_column: 12 });
-    assert_eq!(span("import json\njson.loads('{')\n"), Span { line: 2, column: 0, end_line: 2, end_column: 15 });
-    assert_eq!(span("while True print(1)\n"), Span { line: 1, column: 11, end_line: 1, end_column: 16 });
+    assert_eq!(span("x = 1\ny = x + None\n"), Span { line: 2, column: 4, end_line: 2, end_column: 12, file: None });
+    assert_eq!(span("import json\njson.loads('{')\n"), Span { line: 2, column: 0, end_line: 2, end_column: 15, file: None });
+    assert_eq!(span("while True print(1)\n"), Span { line: 1, column: 11, end_line: 1, end_column: 16, file: None });
 }
 
 /// The interpreter trusts the bytecode that it runs: none but its own compiler's reaches it.

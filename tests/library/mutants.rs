@@ -240,6 +240,7 @@ fn serve() {
                         backend: backend.to_string(),
                         check: false,
                         pretend_cuda: false,
+                        modules: Default::default(),
                         time_limit: Some(TIME),
                         memory_limit: Some(MEMORY),
                     };

@@ -65,7 +65,8 @@ def forked(work, *arguments):
 def of_cpython(script):
     """What CPython prints for a script, and its status."""
     command = [sys.executable, "-X", "no_debug_ranges", script.name]
-    ran = subprocess.run(command, cwd=script.parent, capture_output=True, text=True)
+    beside = os.environ | {"PYTHONPATH": str(script.with_suffix(".modules"))}
+    ran = subprocess.run(command, cwd=script.parent, env=beside, capture_output=True, text=True)
     here = lambda text: text.replace(f"{script.parent}/", "")
     said = {"stdout": here(ran.stdout), "stderr": here(ran.stderr), "status": f"{ran.returncode}\n"}
     return {None: {item: text for item, text in said.items() if text not in ("", "0\n")} | {"stdout": said["stdout"]}}

@@ -201,7 +201,7 @@ def observe(script, backend, recompiles, partitions):
             run_graphs_as_they_are()
     os.chdir(script.parent)
     sys.argv = [script.name]
-    sys.path[0] = str(script.parent)
+    sys.path[:1] = [str(script.parent), str(script.with_suffix(".modules"))]
     out, exception = io.StringIO(), None
     with contextlib.redirect_stdout(out), warnings.catch_warnings():
         if not backend:

@@ -45,14 +45,43 @@ describe("links", () => {
     expect(v1).toMatchObject({ kind: "shared", place: {} });
   });
 
+  it("bring back the files beside the program", async () => {
+    const files = [
+      { name: "helpers.py", text: 'def häß():\n    return "🔥"\n' },
+      { name: "model/__init__.py", text: "" },
+      { name: "model/layers.py", text: "from . import x\n".repeat(1000) },
+    ];
+    const shared = { program, options: { ...DEFAULTS, limit: 60 } as const, files };
+    const place = { selection: { span: [3, 0, 3, 0], file: "helpers.py" } };
+    const fragment = await encodeLink(shared, place);
+    expect(fragment).toMatch(/^#v5\//);
+    expect(await decodeLink(fragment)).toEqual({ kind: "shared", shared, place, notes: [] });
+    // Pages from before there were any read those without.
+    expect(await encodeLink({ ...shared, files: [] })).toMatch(/^#v2\//);
+  });
+
+  it.each([
+    ["no list", { "a.py": "" }],
+    ["a text that is none", [["a.py", 1]]],
+    ["a name twice", [["a.py", ""], ["a.py", "x"]]],
+    ["too many", Array.from({ length: 501 }, (_, i) => [`${i}.py`, ""])],
+  ])("with files that are %s say so", async (_, f) => {
+    expect(await decodeLink(`#v5/${await pack(JSON.stringify({ p: "x", f }))}`)).toMatchObject({ kind: "broken", reason: expect.stringMatching(/damaged/) });
+  });
+
+  it("with more than this page takes say so", async () => {
+    const large = await encodeLink({ program, options: { ...DEFAULTS }, files: [{ name: "a.py", text: "#".repeat(5 * 1024 * 1024) }] });
+    expect(await decodeLink(large)).toEqual({ kind: "broken", reason: "This link holds more than this page accepts." });
+  });
+
   it("leave defaults out", async () => {
     const short = await encodeLink({ program, options: { ...DEFAULTS } });
     expect(short).toBe(`#v2/${await pack(JSON.stringify({ p: program }))}`);
   });
 
-  it.each(KEPT)("keep opening: $name", async ({ fragment, program, options, place }) => {
+  it.each(KEPT)("keep opening: $name", async ({ fragment, program, options, place, files }) => {
     const link = await decodeLink(fragment);
-    expect(link).toEqual({ kind: "shared", shared: { program, options: { ...DEFAULTS, ...options } }, place, notes: [] });
+    expect(link).toEqual({ kind: "shared", shared: { program, options: { ...DEFAULTS, ...options }, ...(files ? { files } : {}) }, place, notes: [] });
   });
 
   it.each(["constructor", "__proto__", "toString", "hasOwnProperty", "valueOf"])("with an option named %s open", async (name) => {
@@ -74,7 +103,7 @@ describe("links", () => {
 
   it.each([
     ["foreign", "#section-2", /not made by this page/],
-    ["newer", "#v7/abcd", /newer version.*v7.*up to v4/],
+    ["newer", "#v7/abcd", /newer version.*v7.*up to v5/],
     ["never made", "#v0/abcd", /never was/],
     ["mangled", "#v1/ab%20cd", /damaged.*characters/],
     ["empty", "#v1/", /damaged/],

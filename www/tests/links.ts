@@ -2,7 +2,7 @@
 import type { Place } from "../src/state/link";
 import type { Options } from "../src/state/options";
 
-export const KEPT: readonly { name: string; fragment: string; program: string; options: Partial<Options>; place: Place }[] = [
+export const KEPT: readonly { name: string; fragment: string; program: string; options: Partial<Options>; place: Place; files?: readonly { name: string; text: string }[] }[] = [
   {
     name: "v1, defaults",
     fragment: "#v1/q1YqULJSyswtyC8qUSjJL0rOiMkrKMrMK9EAc_Ty81KLNYw0NWPylGoB",

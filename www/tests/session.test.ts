@@ -39,7 +39,7 @@ beforeEach(async () => {
 
 describe("a session", () => {
   it("holds a run back until the interpreter is there", () => {
-    session.requestRun("print(1)", DEFAULTS, "own");
+    session.requestRun("print(1)", [], DEFAULTS, "own");
     expect(FakeWorker.last.received.map(({ type }) => type)).toEqual(["init"]);
     FakeWorker.last.say({ type: "ready" });
     expect(FakeWorker.last.received.map(({ type }) => type)).toEqual(["init", "run"]);
@@ -50,7 +50,7 @@ describe("a session", () => {
 
   it("shows a recording of a script that waits, until its own run has ended", () => {
     const answers = new Map([['0 {"ask":"eager"}', { answer: "failed", message: "" } as const]]);
-    session.requestRun("example", DEFAULTS, "example");
+    session.requestRun("example", [], DEFAULTS, "example");
     session.showRecording("another", [{ event: "stdout", text: "1\n" }], answers);
     expect(session.shown.value).toBeUndefined();
     session.showRecording("example", [{ event: "stdout", text: "1\n" }, { event: "captured", region }, finished], answers);
@@ -69,9 +69,9 @@ describe("a session", () => {
   });
 
   it("takes nothing from a recording for a run with other options", () => {
-    session.requestRun("example", DEFAULTS, "example");
+    session.requestRun("example", [], DEFAULTS, "example");
     session.showRecording("example", [{ event: "stdout", text: "1\n" }], new Map());
-    session.requestRun("example", { ...DEFAULTS, backend: "eager" }, "example");
+    session.requestRun("example", [], { ...DEFAULTS, backend: "eager" }, "example");
     FakeWorker.last.say({ type: "ready" });
     finish(finished);
     expect(session.shown.value).toMatchObject({ printed: [], outcome: { kind: "finished" } });
@@ -79,9 +79,9 @@ describe("a session", () => {
   });
 
   it("leaves a recording at once for another script", () => {
-    session.requestRun("example", DEFAULTS, "example");
+    session.requestRun("example", [], DEFAULTS, "example");
     session.showRecording("example", [{ event: "stdout", text: "1\n" }], new Map());
-    session.requestRun("mine", DEFAULTS, "own");
+    session.requestRun("mine", [], DEFAULTS, "own");
     FakeWorker.last.say({ type: "ready" });
     vi.advanceTimersByTime(300);
     tell({ event: "stdout", text: "m" });
@@ -92,7 +92,7 @@ describe("a session", () => {
 
   it("shows what is known while a script runs", () => {
     FakeWorker.last.say({ type: "ready" });
-    session.requestRun("", DEFAULTS, "own");
+    session.requestRun("", [], DEFAULTS, "own");
     tell({ event: "stdout", text: "a" });
     expect(session.shown.value).toBeUndefined();
     vi.advanceTimersByTime(300);
@@ -103,14 +103,14 @@ describe("a session", () => {
 
   it("keeps what was known when it is stopped, and runs the next script in another worker", () => {
     FakeWorker.last.say({ type: "ready" });
-    session.requestRun("while True: pass", DEFAULTS, "own");
+    session.requestRun("while True: pass", [], DEFAULTS, "own");
     const first = FakeWorker.last;
     tell({ event: "stdout", text: "before" });
     session.stopRun();
     expect(first.terminated).toBe(true);
     expect(session.shown.value).toMatchObject({ outcome: { kind: "stopped" }, printed: [{ text: "before" }] });
     expect(FakeWorker.last).not.toBe(first);
-    session.requestRun("print(2)", DEFAULTS, "own");
+    session.requestRun("print(2)", [], DEFAULTS, "own");
     FakeWorker.last.say({ type: "ready" });
     first.say({ type: "event", run: 1, event: { event: "stdout", text: "a ghost" } });
     finish({ event: "stdout", text: "2\n" }, finished);
@@ -119,7 +119,7 @@ describe("a session", () => {
 
   it("stops at the time limit", () => {
     FakeWorker.last.say({ type: "ready" });
-    session.requestRun("while True: pass", { ...DEFAULTS, limit: 5 }, "own");
+    session.requestRun("while True: pass", [], { ...DEFAULTS, limit: 5 }, "own");
     vi.advanceTimersByTime(5_100);
     expect(FakeWorker.all[0]?.terminated).toBe(true);
     expect(session.shown.value?.outcome).toEqual({ kind: "stopped", why: "Stopped after 5.0 s: the time limit." });
@@ -127,21 +127,21 @@ describe("a session", () => {
 
   it("keeps the last graphs while the script does not compile", () => {
     FakeWorker.last.say({ type: "ready" });
-    session.requestRun("good", DEFAULTS, "own");
+    session.requestRun("good", [], DEFAULTS, "own");
     finish({ event: "captured", region }, finished);
     expect(session.graphsAreOld.value).toBe(false);
-    session.requestRun("bad", DEFAULTS, "own");
+    session.requestRun("bad", [], DEFAULTS, "own");
     finish(raised);
     expect(session.graphsRun.value?.program).toBe("good");
     expect(session.graphsAreOld.value).toBe(true);
-    session.requestRun("nothing compiled", DEFAULTS, "own");
+    session.requestRun("nothing compiled", [], DEFAULTS, "own");
     finish(finished);
     expect(session.graphsRun.value?.program).toBe("nothing compiled");
   });
 
   it("says when the module fails, and starts another", () => {
     FakeWorker.last.say({ type: "ready" });
-    session.requestRun("trap", DEFAULTS, "own");
+    session.requestRun("trap", [], DEFAULTS, "own");
     FakeWorker.last.say({ type: "failed", message: "unreachable" });
     expect(session.shown.value?.outcome).toEqual({ kind: "stopped", why: "The interpreter failed: unreachable." });
     expect(FakeWorker.all).toHaveLength(2);

@@ -14,27 +14,27 @@ beforeEach(() => localStorage.clear());
 describe("what is kept", () => {
   it("is read again", async () => {
     const { saveScript, loadScript } = await tab();
-    expect(saveScript("print(1)", { ...DEFAULTS, limit: 60 })).toBe(true);
+    expect(saveScript({ program: "print(1)", options: { ...DEFAULTS, limit: 60 } })).toBe(true);
     expect(loadScript()).toEqual({ program: "print(1)", options: { ...DEFAULTS, limit: 60 } });
   });
 
   it("is put aside before another tab writes over it", async () => {
     const first = await tab();
-    first.saveScript("first", DEFAULTS);
+    first.saveScript({ program: "first", options: DEFAULTS });
     const second = await tab();
-    second.saveScript("second", DEFAULTS);
+    second.saveScript({ program: "second", options: DEFAULTS });
     expect(second.loadDrafts().map(({ program }) => program)).toEqual(["first"]);
     // Its own is not put aside, edit by edit.
-    second.saveScript("second, longer", DEFAULTS);
+    second.saveScript({ program: "second, longer", options: DEFAULTS });
     expect(second.loadDrafts().map(({ program }) => program)).toEqual(["first"]);
   });
 
   it("is not put aside by a tab that has seen it", async () => {
     const first = await tab();
-    first.saveScript("first", DEFAULTS);
+    first.saveScript({ program: "first", options: DEFAULTS });
     const second = await tab();
     second.loadScript();
-    second.saveScript("first, edited", DEFAULTS);
+    second.saveScript({ program: "first, edited", options: DEFAULTS });
     expect(second.loadDrafts()).toEqual([]);
   });
 
@@ -43,7 +43,7 @@ describe("what is kept", () => {
     const { loadScript, saveScript, loadDrafts, unread } = await tab();
     expect(loadScript()).toBeUndefined();
     expect(unread.value).toBe(text);
-    expect(saveScript("mine", DEFAULTS)).toBe(true);
+    expect(saveScript({ program: "mine", options: DEFAULTS })).toBe(true);
     expect(loadDrafts()).toEqual([]);
     expect(localStorage.getItem(`${KEY}/unread`)).toBe(text);
   });
@@ -63,11 +63,11 @@ describe("what is kept", () => {
       throw new DOMException("full", "QuotaExceededError");
     };
     vi.stubGlobal("localStorage", { getItem: refuse, setItem: refuse });
-    expect(saveScript("lost", DEFAULTS)).toBe(false);
+    expect(saveScript({ program: "lost", options: DEFAULTS })).toBe(false);
     expect(keepsNothing.value).toBe(true);
     addDraft({ program: "lost", options: DEFAULTS });
     vi.unstubAllGlobals();
-    expect(saveScript("kept", DEFAULTS)).toBe(true);
+    expect(saveScript({ program: "kept", options: DEFAULTS })).toBe(true);
     expect(keepsNothing.value).toBe(false);
   });
 });

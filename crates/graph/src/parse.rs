@@ -580,7 +580,7 @@ fn comment(text: &str) -> Option<Place> {
     let (location, function) = location.split_once(" in ").unwrap_or((location, ""));
     let (file, line) = location.rsplit_once(':')?;
     let line = line.parse().ok()?;
-    let span = Span { line, column: 0, end_line: line, end_column: 0 };
+    let span = Span { line, column: 0, end_line: line, end_column: 0, file: None };
     // As it is printed: characters that end a line, or turn what follows around, are blanks, and a line ends in none.
     let code = on_one_line(code).trim_end().into();
     place.source = Some(Source { span, file: file.into(), function: function.into(), code, indent: 0, library_line: None });

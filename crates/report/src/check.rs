@@ -105,7 +105,7 @@ impl Difference {
     fn sentence(&self) -> String {
         let mut text = format!("{}: {}: {}", self.part, self.value, self.how);
         if let Some(node) = &self.node {
-            let line = node.span.as_ref().map(|span| format!(", line {}", span.line)).unwrap_or_default();
+            let line = node.span.as_ref().map(|span| format!(", {}", span.words())).unwrap_or_default();
             let instead = node.in_place_of.as_ref().map(|name| format!(", in place of {name}")).unwrap_or_default();
             let called = format!("{} = {}{}", node.name, node.target, node.args);
             text += &format!("; first differing node, of the {} graph: {called}{instead}{line}", node.graph);

@@ -20,6 +20,16 @@ pub struct ScriptOptions {
     pub pretend_cuda: bool,
 }
 
+/// A file beside the script.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+pub struct ScriptFile {
+    /// Its name, with folders: `model/layers.py`.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}
+
 /// To the interpreter's worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
@@ -31,6 +41,8 @@ pub enum ToInterpreter {
         run: u32,
         /// The script.
         program: String,
+        /// Files beside it, which it may import.
+        files: Vec<ScriptFile>,
         /// How.
         options: ScriptOptions,
     },

@@ -29,7 +29,7 @@ pub use model::{
     Artifact, Compilation, CompileId, File, Frame, Key, Lead, Line, Log, LoggedGraph, Place, ShapeGuard, Stage, Symbol, Text, Times,
     Unknown,
 };
-pub use unpack::{Given, MOST_BYTES};
+pub use unpack::{Given, MOST_BYTES, is_zip, unzipped};
 
 use diagnostics::error::Result;
 use graph::Parsed;

@@ -107,7 +107,7 @@ pub fn graph_break(log: &Log, text: &Text) -> BreakRow {
 }
 
 fn span(line: u32) -> Span {
-    Span { line, column: 0, end_line: line, end_column: 0 }
+    Span { line, column: 0, end_line: line, end_column: 0, file: None }
 }
 
 /// Guards, as PyTorch words them: leaves of the tree.

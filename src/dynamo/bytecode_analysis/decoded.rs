@@ -35,10 +35,10 @@ pub fn decoded(code: &Py<PyCode>) -> Rc<Code> {
 /// Code and instruction of each frame, outermost first: what goes on from here is code of its own.
 pub type Chain = Vec<(usize, u32)>;
 
-/// The script's place of an instruction; none in the library.
+/// The place of an instruction in the script or a file beside it; none in the library.
 pub fn place_of(code: &Py<PyCode>, at: u32) -> Option<crate::span::Source> {
     let range = code.locations.get(at as usize)?;
-    crate::python::span::place_in(code.source_path.as_str(), code.obj_name.as_str(), *range)
+    crate::python::span::place_in(code, *range)
 }
 
 /// Whether the comparison that the script evaluates is the condition of a `torch._check`, what a `torch.cond` chooses by, or

@@ -97,7 +97,7 @@ impl Unsupported {
     pub fn user_error(&self, source: Option<&Source>) -> Option<String> {
         let place = source.filter(|_| self.number == DATA_DEPENDENT)?;
         let marks = place.marks().map_or_else(String::new, |m| format!("\n    {m}"));
-        let (line, title) = (place.span.line, &self.title);
+        let (line, title) = (place.line(), &self.title);
         Some(format!(
             "{title}\nCaused by: {code}  # {file}:{line} in {function}\nFor more information, run with TORCH_LOGS=\"dynamic\"\n\nUser Stack (most recent call last):\n  (snipped, see stack below for prefix)\n  File \"{file}\", line {line}, in {function}\n    {code}{marks}\n\nFor C++ stack trace, run with TORCHDYNAMO_EXTENDED_DEBUG_CPP=1\nFor more information about this error, see: https://pytorch.org/docs/main/generated/exportdb/index.html#constrain-as-size-example{}",
             super::user_code::from_user_code(Some(place)),
@@ -115,7 +115,7 @@ impl Unsupported {
         if let Some((place, call)) = condition {
             explanation.push_str(&format!(
                 "\n\n      The branch condition involves a tensor computed as follows:\n        # File \"{}\", line {}, in {}, code: {}\n        {call}\n    ",
-                place.file, place.span.line, place.function, place.code
+                place.file, place.line(), place.function, place.code
             ));
         }
         Self::new(

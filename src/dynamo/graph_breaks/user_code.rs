@@ -11,6 +11,6 @@ pub fn from_user_code(source: Option<&Source>) -> String {
     source.map_or_else(String::new, |s| {
         let marks = s.marks().map_or_else(String::new, |m| format!("\n    {m}"));
         let hint = if switch("verbose") { String::new() } else { format!("\n{VERBOSE}\n") };
-        format!("\n\nfrom user code:\n   File \"{}\", line {}, in {}\n    {}{marks}\n{hint}", s.file, s.span.line, s.function, s.code)
+        format!("\n\nfrom user code:\n   File \"{}\", line {}, in {}\n    {}{marks}\n{hint}", s.file, s.line(), s.function, s.code)
     })
 }

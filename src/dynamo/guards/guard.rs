@@ -245,7 +245,7 @@ impl Fact {
         match (&self.kind, &self.place) {
             (Kind::Entries(_), _) => text,
             (_, None) => text + &self.advice(vm),
-            (_, Some(p)) => format!("{text:<60}  # {}  # {}:{} in {}{}", p.code, p.file, p.span.line, p.function, self.advice(vm)),
+            (_, Some(p)) => format!("{text:<60}  # {}  # {}:{} in {}{}", p.code, p.file, p.line(), p.function, self.advice(vm)),
         }
     }
 

@@ -82,7 +82,7 @@ fn failed(entry: &CacheEntry, values: &Values, target: &[Formula], asked: &Asked
     let (condition, place, source) = match &asked.guard {
         Some(guard) => (
             condition(guard),
-            guard.source.as_ref().map(|s| format!("{}:{} in {}", s.file, s.span.line, s.function)),
+            guard.source.as_ref().map(|s| format!("{}:{} in {}", s.file, s.line(), s.function)),
             in_sources(env, guard),
         ),
         None => (asked.formula.to_string(), None, asked.formula.to_string()),

@@ -13,6 +13,7 @@ use crate::dynamo::source::{
     Source, attribute_of_class, class_with, count, deque, entry, field, gradient, has_attribute, is_known_dict, own_attribute, submodule,
 };
 use crate::python::native::tensor::TensorBase;
+use crate::python::span::is_beside;
 
 /// Whether a constant of this type is compared by value.
 pub(super) fn is_constant(o: &PyObject, vm: &VirtualMachine) -> bool {
@@ -390,7 +391,9 @@ impl Reader<'_> {
             if let Some(source) = source.filter(|_| is_python_module) {
                 self.realize_one(o, source);
             }
-            return Seen::Known(vec![(own, source.filter(|_| self.tells || !is_python_module).map(attr))]);
+            // The library's modules hardly ever change.
+            let counts = self.tells || !is_python_module || is_beside(o, vm);
+            return Seen::Known(vec![(own, source.filter(|_| counts).map(attr))]);
         }
         let class = if let Some(class) = o.downcast_ref::<PyType>() { class.to_owned() } else { o.class().to_owned() };
         if let Some(source) = source.filter(|_| self.tells && o.class().is(vm.ctx.types.module_type)) {

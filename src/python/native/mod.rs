@@ -79,6 +79,8 @@ pub(super) fn extend_builtins(vm: &VirtualMachine) -> PyResult<()> {
             }
         }
     }
+    let wrapper = vm.import("_lru_cache", 0)?.get_attr("wrapper", vm)?;
+    vm.import("functools", 0)?.set_attr("_lru_cache_wrapper", wrapper, vm)?;
     vm.builtins.set_attr("exit", playground.get_attr("exit", vm)?, vm)?;
     vm.builtins.set_attr("quit", playground.get_attr("exit", vm)?, vm)
 }

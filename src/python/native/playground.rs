@@ -6,7 +6,7 @@ pub(super) use module::module_def;
 mod module {
     use rustpython_vm::{
         AsObject, FromArgs, PyObjectRef, PyResult, VirtualMachine,
-        builtins::{PyBaseExceptionRef, PyInt, PyTupleRef},
+        builtins::{PyBaseExceptionRef, PyInt, PyStrRef},
         function::OptionalArg,
     };
 
@@ -32,17 +32,23 @@ mod module {
         vm.run_code_obj(code, rustpython_vm::scope::Scope::with_builtins(None, namespace, vm)).map(drop)
     }
 
-    /// The script's name and its lines, with their ends.
+    /// The lines, with their ends, of the script or of a file beside it; None for any other.
     #[pyfunction]
-    fn script(vm: &VirtualMachine) -> PyTupleRef {
-        let (name, lines) = match current::current() {
-            Some(run) => {
-                let lines = run.lines.iter().map(|line| vm.ctx.new_str(format!("{line}\n")).into());
-                (run.filename.as_str(), lines.collect::<Vec<PyObjectRef>>())
-            }
-            None => ("", Vec::new()),
-        };
-        vm.ctx.new_tuple(vec![vm.ctx.new_str(name).into(), vm.ctx.new_list(lines).into()])
+    fn lines(path: PyStrRef, vm: &VirtualMachine) -> Option<Vec<PyObjectRef>> {
+        let file = current::current()?.named(&path.to_string_lossy(), vm)?;
+        Some(file.lines().iter().map(|line| vm.ctx.new_str(format!("{line}\n")).into()).collect())
+    }
+
+    /// Whether the script, or a file that it imported, has this name: what is not the library's.
+    #[pyfunction]
+    fn is_script(path: PyStrRef, vm: &VirtualMachine) -> bool {
+        current::current().is_some_and(|run| run.has(vm.ctx.intern_str(&*path.to_string_lossy())))
+    }
+
+    /// Whether Dynamo captures a graph.
+    #[pyfunction]
+    fn is_capturing() -> bool {
+        crate::dynamo::tracing::capturing()
     }
 
     /// Whether there is a CUDA device, pretended.
@@ -78,7 +84,7 @@ mod module {
         _opener: OptionalArg<PyObjectRef>,
     }
 
-    /// Opens a file: the script itself, to be read, or one in memory (`_files`).
+    /// Opens a file: the script or one beside it, to be read, or one in memory (`_files`).
     #[pyfunction]
     fn open(args: OpenArgs, vm: &VirtualMachine) -> PyResult {
         let error = |number: i32, text: &str| {
@@ -98,7 +104,7 @@ mod module {
         };
         let path = path.str(vm)?.to_string_lossy().into_owned();
         let reads = !mode.contains(['w', 'a', 'x', '+']);
-        let Some(run) = current::current().filter(|run| reads && run.filename.as_str() == path) else {
+        let Some(file) = current::current().filter(|_| reads).and_then(|run| run.named(&path, vm)) else {
             let files = vm.import("_files", 0)?;
             let mut call = rustpython_vm::function::FuncArgs::from(vec![vm.ctx.new_str(path).into(), vm.ctx.new_str(mode).into()]);
             for (name, value) in [("encoding", args.encoding), ("errors", args.errors), ("newline", args.newline)] {
@@ -108,7 +114,7 @@ mod module {
             }
             return files.get_attr("open", vm)?.call(call, vm);
         };
-        let text: String = run.lines.iter().flat_map(|line| [line, "\n"]).collect();
+        let text: String = file.lines().iter().flat_map(|line| [line, "\n"]).collect();
         let io = vm.import("_io", 0)?;
         if mode.contains('b') {
             vm.call_method(&io, "BytesIO", (vm.ctx.new_bytes(text.into_bytes()),))

@@ -7,6 +7,8 @@ import linecache
 import sys
 import types
 
+import _playground
+
 
 def spec_of(name, message):
     """The spec of a module that says `message` when it is used; None where the import has to fail at once."""
@@ -17,10 +19,9 @@ def spec_of(name, message):
 
 
 def _may_wait():
-    """Whether the script itself imports, and not in a `try`."""
-    filename = getattr(sys.modules.get("__main__"), "__file__", None)
+    """Whether the script itself, or a file beside it, imports, and not in a `try`."""
     frame = sys._getframe()
-    while frame is not None and frame.f_code.co_filename != filename:
+    while frame is not None and not _playground.is_script(frame.f_code.co_filename):
         if not _is_import_machinery(frame):
             return False
         frame = frame.f_back
@@ -28,7 +29,7 @@ def _may_wait():
         return False
     import ast
 
-    line = frame.f_lineno
+    filename, line = frame.f_code.co_filename, frame.f_lineno
     try:
         tree = ast.parse("".join(linecache.getlines(filename)))
     except SyntaxError:
@@ -66,7 +67,7 @@ class AbsentModule(types.ModuleType):
     def __getattr__(self, name):
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
-        return _Absent(self.__name__, f"{self.__name__}.{name}", self.__dict__["_message"])
+        return _absent(self.__name__, f"{self.__name__}.{name}", self.__dict__["_message"])
 
 
 class _Absent:
@@ -78,7 +79,7 @@ class _Absent:
     def __getattr__(self, name):
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
-        return _Absent(self._package, f"{self._path}.{name}", self._message)
+        return _absent(self._package, f"{self._path}.{name}", self._message)
 
     def __or__(self, other):
         return self
@@ -97,6 +98,11 @@ for _operation in (
 ).split():
     setattr(_Absent, f"__{_operation}__", _Absent._raise)
 _Absent.__hash__ = object.__hash__
+
+
+def _absent(package, path, message):
+    """Such a name. Whoever refuses it names its class: the class says what it is."""
+    return type(f"{path}, which is not available in the playground", (_Absent,), {})(package, path, message)
 
 
 def forget():

@@ -1,4 +1,4 @@
-"""Lines of source files, of which there is one: the script."""
+"""Lines of source files: of the script, and of files beside it."""
 
 import _playground
 
@@ -7,7 +7,7 @@ class _Cache(dict):
     """Whatever script is running is in the cache."""
 
     def __contains__(self, filename):
-        return super().__contains__(filename) or filename == _playground.script()[0]
+        return super().__contains__(filename) or _playground.lines(filename) is not None
 
 
 cache = _Cache()
@@ -16,8 +16,7 @@ cache = _Cache()
 def getlines(filename, module_globals=None):
     if dict.__contains__(cache, filename):
         return cache[filename][2]
-    name, lines = _playground.script()
-    return lines if filename == name else []
+    return _playground.lines(filename) or []
 
 
 def getline(filename, lineno, module_globals=None):

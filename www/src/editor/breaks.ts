@@ -41,11 +41,11 @@ const look = EditorView.baseTheme({
 
 export const breakMarks: Extension = [field, gutter({ class: "cm-breaks", markers: (view) => view.state.field(field) }), look];
 
-/** Marks the lines of these breaks; what is out of the text is left out. */
-export function showBreaks(view: EditorView, breaks: readonly GraphBreak[]): void {
+/** Marks the lines of these breaks that are in a file, or in the script; what is out of the text is left out. */
+export function showBreaks(view: EditorView, breaks: readonly GraphBreak[], file?: string): void {
   const reasons = new Map<number, Set<string>>();
   for (const { reason, span } of breaks) {
-    if (!span || span.line < 1 || span.line > view.state.doc.lines) continue;
+    if (!span || span.file !== file || span.line < 1 || span.line > view.state.doc.lines) continue;
     const known = reasons.get(span.line) ?? new Set();
     if (known.size < MOST_REASONS) reasons.set(span.line, known.add(reason));
   }

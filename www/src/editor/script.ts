@@ -12,6 +12,8 @@ import { codeLook } from "./theme";
 import { wrapping } from "./wrapping";
 
 export interface ScriptEvents {
+  /** What the text is called. */
+  label: string;
   /** Whether the text may only be read. */
   readOnly: boolean;
   /** The visitor changed the text. */
@@ -81,7 +83,7 @@ export function createScriptEditor(events: ScriptEvents): EditorView {
         linked.field,
         raised.field,
         EditorState.readOnly.of(events.readOnly),
-        EditorView.contentAttributes.of({ "aria-label": "Script", "aria-describedby": "script-help", "aria-readonly": String(events.readOnly), tabindex: "0", spellcheck: "false" }),
+        EditorView.contentAttributes.of({ "aria-label": events.label, "aria-describedby": "script-help", "aria-readonly": String(events.readOnly), tabindex: "0", spellcheck: "false" }),
         listener,
         Prec.high(
           EditorView.domEventHandlers({

@@ -1,5 +1,5 @@
 // The page's side of the interpreter: one worker at a time, ended to stop a script and replaced at once.
-import type { Answer, CapturedGraph, Event, LastCall, Question, Trial, WhatIf } from "../generated/report";
+import type { Answer, CapturedGraph, Event, LastCall, Question, ScriptFile, Trial, WhatIf } from "../generated/report";
 import type { FromInterpreter, ToInterpreter } from "./protocol";
 
 export interface Handlers {
@@ -54,11 +54,11 @@ export class Interpreter {
   }
 
   /** Runs `program`; a script that still runs is ended first, silently. */
-  run(program: string, options: { backend: string; check: boolean; pretend_cuda: boolean }, handlers: Handlers): void {
+  run(program: string, files: readonly ScriptFile[], options: { backend: string; check: boolean; pretend_cuda: boolean }, handlers: Handlers): void {
     if (this.busy) this.stop();
     this.#run += 1;
     this.#handlers = handlers;
-    this.#worker?.postMessage({ type: "run", run: this.#run, program, options });
+    this.#worker?.postMessage({ type: "run", run: this.#run, program, files: [...files], options });
   }
 
   /** What would become of a call with other sizes, by what a report says of the entries there are. */

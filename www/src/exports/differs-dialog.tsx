@@ -5,6 +5,7 @@ import { BUILD } from "../build";
 import { PYTORCH_VERSION } from "../generated/report";
 import { linkTo } from "../state/address";
 import { options } from "../state/options";
+import { scriptFiles } from "../state/modules";
 import { program } from "../state/script";
 import { shown } from "../state/session";
 import { copy, delivered } from "./deliver";
@@ -23,7 +24,7 @@ export function DiffersDialog(): JSX.Element {
       if (left) return;
       const printed = [...(run?.printed ?? []).map(({ text }) => text), run?.report.exception?.traceback ?? ""].join("");
       const pytorch = run?.report.pytorch ?? PYTORCH_VERSION;
-      text.value = differsReport({ program: program(), options: options.value, href, pytorch, build: BUILD, browser: navigator.userAgent, printed, graphs });
+      text.value = differsReport({ program: program(), files: scriptFiles(), options: options.value, href, pytorch, build: BUILD, browser: navigator.userAgent, printed, graphs });
     });
     return () => {
       left = true;

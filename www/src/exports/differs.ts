@@ -1,11 +1,14 @@
 // A report of what this page shows otherwise than PyTorch: everything that is needed to see it again, and a place for what PyTorch prints.
 import type { Build } from "../build";
+import type { ScriptFile } from "../generated/report";
 import type { Options } from "../state/options";
 import { withoutDefaults } from "../state/options";
 import { fenced } from "./text";
 
 export interface Differs {
   program: string;
+  /** Files beside it. */
+  files?: readonly ScriptFile[];
   options: Options;
   /** The link that shows it; left out where it is long. */
   href: string;
@@ -35,12 +38,13 @@ export function command(backend: Options["backend"]): string {
 }
 
 /** The report, in Markdown. */
-export function differsReport({ program, options, href, pytorch, build, browser, printed, graphs }: Differs): string {
+export function differsReport({ program, files = [], options, href, pytorch, build, browser, printed, graphs }: Differs): string {
   const chosen = Object.entries(withoutDefaults(options)).map(([name, value]) => `${name}=${String(value)}`);
   const version = build.commit ? `${build.version} (${build.commit})` : build.version;
   const parts = [
     "### Script",
     fenced(program, "python"),
+    ...files.flatMap(({ name, text }) => [`Beside it, \`${name}\`:`, fenced(text, "python")]),
     href.length <= MOST_LINK ? `[The same in the AOT Playground](${href})` : "",
     "### Versions",
     [`- AOT Playground ${version}, after PyTorch ${pytorch}`, `- Options: ${chosen.join(", ") || "the usual ones"}; backend ${options.backend}`, `- Browser: ${browser}`].join("\n"),

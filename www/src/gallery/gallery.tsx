@@ -7,6 +7,7 @@ import { DEFAULTS } from "../state/options";
 import { adopt, putAside } from "../state/script";
 import { loadDrafts } from "../state/storage";
 import { titleOf } from "../exports/text";
+import { plural } from "../report/format";
 import { OpenButton } from "../ui/open-button";
 import tour from "../lessons/tour.md?raw";
 import { beginLesson } from "../state/lesson";
@@ -101,7 +102,10 @@ function Drafts(): JSX.Element | null {
           >
             {draftTitle(draft.program)}
           </button>
-          <span class="muted"> {draft.program.split("\n").length} lines</span>
+          <span class="muted">
+            {" "}
+            {draft.program.split("\n").length} lines{draft.files && `, ${plural(draft.files.length, "file")} beside`}
+          </span>
         </li>
       ))}
     </ul>

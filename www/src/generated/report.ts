@@ -2822,6 +2822,19 @@ sym?: string | null,
 span?: Span | null, };
 
 /**
+ * A file beside the script.
+ */
+export type ScriptFile = {
+/**
+ * Its name, with folders: `model/layers.py`.
+ */
+name: string,
+/**
+ * Its text.
+ */
+text: string, };
+
+/**
  * How a script is to be run.
  */
 export type ScriptOptions = {
@@ -2848,7 +2861,7 @@ export type Sentence = {
 parts: Array<Part>, };
 
 /**
- * A range of the visitor's script: lines count from 1, columns (in characters) from 0, the end is exclusive.
+ * A range of the visitor's script, or of a file beside it: lines count from 1, columns (in characters) from 0, the end is exclusive.
  */
 export type Span = {
 /**
@@ -2866,7 +2879,11 @@ end_line: number,
 /**
  * Column after the last character.
  */
-end_column: number, };
+end_column: number,
+/**
+ * The file beside the script that it is a range of, by its name; the script itself has none.
+ */
+file?: string, };
 
 /**
  * A tape that compiled autograd captured as a graph.
@@ -3042,6 +3059,10 @@ run: number,
  * The script.
  */
 program: string,
+/**
+ * Files beside it, which it may import.
+ */
+files: Array<ScriptFile>,
 /**
  * How.
  */

@@ -197,7 +197,7 @@ function Example({ unit, stage }: { unit: Unit; stage: Stage }): JSX.Element | n
   const nodes = unit.stages[stage]?.nodes ?? [];
   const counts = new Map<number, string[]>();
   for (const { op, span, name } of nodes) {
-    if (op.startsWith("call") && span) counts.set(span.line, [...(counts.get(span.line) ?? []), name]);
+    if (op.startsWith("call") && span && span.file === undefined) counts.set(span.line, [...(counts.get(span.line) ?? []), name]);
   }
   const [line, names] = [...counts.entries()].sort(([, a], [, b]) => b.length - a.length)[0] ?? [];
   if (line === undefined || !names) return null;

@@ -5,6 +5,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { NodeView } from "../generated/report";
 import { belongs, correspond } from "../report/correspond";
+import { shortPlace } from "../report/place";
 import { formatBytes, formatShape } from "../report/format";
 import { looked } from "../state/looked";
 import { select, selection } from "../state/selection";
@@ -30,7 +31,7 @@ const COLUMNS: readonly Column[] = [
   { key: "kwargs", title: "kwargs", text: ({ kwargs }) => kwargs, most: 24 },
   { key: "shape", title: "shape", text: (node) => [node.dtype, formatShape(node.shape)].filter(Boolean).join(" "), most: 26 },
   { key: "bytes", title: "bytes", text: ({ bytes }) => (bytes === null ? "" : formatBytes(bytes)), order: ({ bytes }) => bytes ?? -1, number: true, most: 10 },
-  { key: "line", title: "line", text: ({ span }) => (span ? String(span.line) : ""), order: ({ span }) => span?.line ?? -1, number: true, most: 6 },
+  { key: "line", title: "line", text: ({ span }) => (span ? shortPlace(span) : ""), order: ({ span }) => span?.line ?? -1, number: true, most: 16 },
   { key: "pass", title: "pass", text: ({ is_backward }) => (is_backward ? "backward" : "forward"), most: 9 },
   { key: "source", title: "source", text: ({ op, name }) => (op === "placeholder" ? (sourceNames.value.get(name) ?? "") : ""), most: 40 },
   { key: "module", title: "module", text: ({ module_path }) => module_path, most: 30 },

@@ -9,7 +9,7 @@ import { createGraphViewer, isCall, showGraph } from "../editor/graph";
 import { reveal, showLinked } from "../editor/marks";
 import { setNames } from "../editor/names";
 import { setWrapping } from "../editor/wrapping";
-import type { GraphView } from "../generated/report";
+import type { GraphView, Span } from "../generated/report";
 import { about } from "../report/about";
 import { belongs, correspond } from "../report/correspond";
 import { isTraced, STAGE_TITLES, type Stage, type Unit } from "../report/stages";
@@ -113,8 +113,14 @@ function choose(graph: GraphView, line: number, from: Selection["from"]): void {
   const nodes = graph.nodes.filter((node) => node.text_line === line && isCall(node));
   const source = sourceLine(graph.readable.split("\n")[line] ?? "");
   if (nodes.length > 0) select({ from, span: nodes.find(({ span }) => span)?.span ?? undefined, names: nodes.map(({ name }) => name) });
-  else if (source !== undefined) select({ from, span: { line: source, column: 0, end_line: source, end_column: 0 }, names: [] });
+  else if (source) select({ from, span: sourceSpan(graph, line, source), names: [] });
   else select(undefined);
+}
+
+/** The place that a comment names, as what stands below it has it: what a package computes is meant as the line that calls it. */
+function sourceSpan(graph: GraphView, line: number, source: number): Span {
+  const below = graph.nodes.find(({ span, text_line }) => span && text_line !== null && text_line > line);
+  return below?.span ?? { line: source, column: 0, end_line: source, end_column: 0 };
 }
 
 /** Lines of a graph's text, counted from 1, that belong to the choice. */

@@ -3,7 +3,9 @@ import { useSignalEffect } from "@preact/signals";
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 import { countsText } from "../report/counts";
+import type { Span } from "../generated/report";
 import { plural } from "../report/format";
+import { placeInWords } from "../report/place";
 import { openDialog } from "../state/dialogs";
 import { embedded } from "../state/embedded";
 import { options } from "../state/options";
@@ -56,12 +58,12 @@ function Output(): JSX.Element {
           </pre>
         ))}
         {silent && <p class="empty">The script printed nothing.</p>}
-        {report.exception && <Traceback traceback={report.exception.traceback} line={report.exception.span?.line} />}
+        {report.exception && <Traceback traceback={report.exception.traceback} span={report.exception.span} />}
         {report.exception?.message.includes("no NVIDIA driver") && !options.value.cuda && <PretendOffer />}
         {report.pretends_cuda && <p class="note">The device cuda:0 is pretended: its tensors were computed on the CPU.</p>}
         {report.breaks.slice(0, MOST_BREAKS).map(({ reason, span }, index) => (
           <p key={index} class="note">
-            Graph break{span && <LineLink line={span.line} />}: <PrintedText text={reason} />
+            Graph break{span && <LineLink {...span} />}: <PrintedText text={reason} />
           </p>
         ))}
         {report.breaks.length > MOST_BREAKS && <p class="note">{plural(report.breaks.length - MOST_BREAKS, "more graph break")}.</p>}
@@ -112,15 +114,15 @@ function PretendOffer(): JSX.Element {
   );
 }
 
-function Traceback({ traceback, line }: { traceback: string; line: number | undefined }): JSX.Element {
+function Traceback({ traceback, span }: { traceback: string; span: Span | null }): JSX.Element {
   return (
     <div class="traceback">
       <pre>
         <PrintedText text={traceback} />
       </pre>
-      {line !== undefined && (
+      {span && (
         <p>
-          Raised <LineLink line={line} />
+          Raised <LineLink {...span} />
         </p>
       )}
       {!embedded && (
@@ -134,14 +136,15 @@ function Traceback({ traceback, line }: { traceback: string; line: number | unde
   );
 }
 
-/** Goes to a line of the script. */
-export function LineLink({ line }: { line: number }): JSX.Element {
-  const go = (): void => select({ from: "output", span: { line, column: 0, end_line: line, end_column: 0 }, names: [] });
+/** Goes to a line of the script, or of a file beside it. */
+export function LineLink({ line, file }: Pick<Span, "line" | "file">): JSX.Element {
+  const of = file === undefined ? {} : { file };
+  const go = (): void => select({ from: "output", span: { line, column: 0, end_line: line, end_column: 0, ...of }, names: [] });
   return (
     <>
       {" "}
       <button type="button" class="link" onClick={go}>
-        line {line}
+        {placeInWords({ line, ...of })}
       </button>
     </>
   );

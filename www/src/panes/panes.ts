@@ -11,6 +11,7 @@ import { PlotPane, printedSeries } from "./plot";
 import { RunPane } from "./run";
 import { SavedPane } from "./saved";
 import { ScriptPane } from "./script";
+import { ScriptTools } from "./script-tabs";
 import { TimelinePane } from "./timeline";
 import { countsOf } from "../report/counts";
 import { tapeOf } from "../report/stages";
@@ -30,7 +31,7 @@ interface Pane {
 }
 
 export const PANES: Record<PaneId, Pane> = {
-  script: { title: "Script", component: ScriptPane },
+  script: { title: "Script", component: ScriptPane, tools: ScriptTools },
   output: { title: "Output", component: OutputPane, tools: OutputTools, badge: () => (shown.value?.report.exception ? "!" : undefined) },
   graphs: { title: "Graphs", component: GraphsPane, badge: () => count(graphsRun.value && countsOf(graphsRun.value.report).graphs) },
   saved: { title: "Saved values", short: "Saved", component: SavedPane, badge: () => count(tapeOf(selectedUnit.value)?.inputs.length ?? selectedUnit.value?.compilation?.saved?.length) },

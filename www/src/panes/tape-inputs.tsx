@@ -2,6 +2,7 @@
 // which compiled forward it is an output.
 import type { JSX } from "preact";
 import type { Tape, TapeInput } from "../generated/report";
+import { shortPlace } from "../report/place";
 import { plural } from "../report/format";
 import { select, selection } from "../state/selection";
 import { allUnits, wantedStage, wantedUnit } from "../state/unit";
@@ -45,7 +46,7 @@ function Row({ input }: { input: TapeInput }): JSX.Element {
       </th>
       <td class="code">{input.read_by}</td>
       <td class="number">{input.call}</td>
-      <td class="number">{input.span?.line}</td>
+      <td class="number">{input.span && shortPlace(input.span)}</td>
       <td>
         <Forward input={input} />
       </td>

@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import { plural } from "../report/format";
 import { compileIds } from "../report/stages";
+import { placeInWords } from "../report/place";
 import { linesOf, type Moment, type Runs, type Why } from "../report/timeline";
 import { showPane } from "../state/layout";
 import { select } from "../state/selection";
@@ -101,7 +102,7 @@ function Line({ run, moment }: { run: Run; moment: Moment }): JSX.Element {
       return (
         <>
           Graph break{moment.line === undefined ? "" : " at "}
-          {moment.line !== undefined && <LineLink line={moment.line} />}
+          {moment.line !== undefined && <LineLink line={moment.line} file={moment.file} />}
           <p class="muted">{moment.reason}</p>
         </>
       );
@@ -162,7 +163,7 @@ function Line({ run, moment }: { run: Run; moment: Moment }): JSX.Element {
         <>
           Ended in {moment.exception}
           {moment.line !== undefined && " at "}
-          {moment.line !== undefined && <LineLink line={moment.line} />}
+          {moment.line !== undefined && <LineLink line={moment.line} file={moment.file} />}
         </>
       ) : (
         <>Finished</>
@@ -189,7 +190,7 @@ function Because({ why }: { why: Why }): JSX.Element {
         <>
           : what follows the break
           {why.line !== undefined && " at "}
-          {why.line !== undefined && <LineLink line={why.line} />}
+          {why.line !== undefined && <LineLink line={why.line} file={why.file} />}
         </>
       );
     case "guards":
@@ -218,7 +219,7 @@ function go(run: Run, key: string, region: number | null): void {
   wantedUnit.value = key;
   showPane("graphs");
   const lines = linesOf(run.report, region);
-  select(lines && { from: "output", span: { line: lines.first, column: 0, end_line: lines.last, end_column: 0 }, names: [] });
+  select(lines && { from: "output", span: { line: lines.first, column: 0, end_line: lines.last, end_column: 0, ...(lines.file === undefined ? {} : { file: lines.file }) }, names: [] });
 }
 
 function RegionLink({ run, region }: { run: Run; region: number }): JSX.Element {
@@ -258,10 +259,11 @@ function UnitLink({ run, compilation, region }: { run: Run; compilation: number;
   );
 }
 
-function LineLink({ line }: { line: number }): JSX.Element {
+function LineLink({ line, file }: { line: number; file?: string | undefined }): JSX.Element {
+  const place = { line, ...(file === undefined ? {} : { file }) };
   return (
-    <button type="button" class="link" onClick={() => select({ from: "output", span: { line, column: 0, end_line: line, end_column: 0 }, names: [] })}>
-      line {line}
+    <button type="button" class="link" onClick={() => select({ from: "output", span: { ...place, column: 0, end_line: line, end_column: 0 }, names: [] })}>
+      {placeInWords(place)}
     </button>
   );
 }

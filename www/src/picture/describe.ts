@@ -1,5 +1,6 @@
 // An item of the picture in words: for the card below the picture, and for those who hear it.
 import { formatBytes, plural } from "../report/format";
+import { placeInWords } from "../report/place";
 import type { Layout } from "./layout";
 import type { Picture, PictureNode } from "./model";
 import { typeOf } from "./model";
@@ -49,7 +50,7 @@ function factsOf(picture: PictureNode, twoSided: boolean): string[] {
   if (saved && shape !== "chip") facts.push("saved for the backward");
   if (recomputed && !backward) facts.push("recomputed in the backward");
   if (mutates) facts.push("writes in place");
-  if (node.span) facts.push(`line ${node.span.line}`);
+  if (node.span) facts.push(placeInWords(node.span));
   if (node.module_path) facts.push(`in ${node.module_path}`);
   return facts;
 }

@@ -1,6 +1,7 @@
 // What there is to say of a name in a graph: what it is, its type in words, where it comes from, what became of it.
 import type { GraphView, NodeView } from "../generated/report";
 import { formatBytes, plural } from "./format";
+import { placeInWords } from "./place";
 import type { Stage, Unit } from "./stages";
 
 export interface About {
@@ -56,7 +57,7 @@ function isContiguous(shape: readonly string[], stride: readonly string[]): bool
 }
 
 function place({ span, module_path, is_backward, op }: NodeView): string {
-  const line = span ? `${is_backward && op.startsWith("call") ? "backward of line" : "line"} ${span.line}` : "";
+  const line = span ? `${is_backward && op.startsWith("call") ? "backward of " : ""}${placeInWords(span)}` : "";
   return [line, module_path && `in ${module_path}`].filter(Boolean).join(", ");
 }
 

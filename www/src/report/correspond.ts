@@ -1,5 +1,6 @@
 // The same value in another stage: by name where it keeps it, else by the operator call and the place in the script it comes from.
 import type { GraphView, NodeView, Span } from "../generated/report";
+import { overlaps } from "./place";
 
 /** What is known of a value when it is looked for elsewhere. */
 export interface Trace {
@@ -11,7 +12,7 @@ export interface Trace {
 }
 
 export function sameSpan(a: Span, b: Span): boolean {
-  return a.line === b.line && a.column === b.column && a.end_line === b.end_line && a.end_column === b.end_column;
+  return a.file === b.file && a.line === b.line && a.column === b.column && a.end_line === b.end_line && a.end_column === b.end_column;
 }
 
 /** The node of a graph that a trace leads to; `undefined` where there is none. The more two have in common, the better; of equals, the first. */
@@ -29,7 +30,7 @@ export function correspond(graph: GraphView, trace: Trace): NodeView | undefined
 export function likeness(node: NodeView, { names, span, seq_nr, is_backward }: Trace): number {
   const named = names.includes(node.name);
   const placed = !!span && !!node.span && sameSpan(node.span, span);
-  const onLine = !!span && !!node.span && node.span.line <= span.end_line && node.span.end_line >= span.line;
+  const onLine = !!span && !!node.span && overlaps(node.span, span);
   // Stages number their values anew: one of the same name that comes from elsewhere is another.
   if (named && (onLine || !span || !node.span)) return 16;
   // A whole line was chosen: whatever comes from it.
@@ -41,6 +42,6 @@ export function likeness(node: NodeView, { names, span, seq_nr, is_backward }: T
 
 /** Nodes that belong to a choice: of a value, it and what comes from the same place; of lines, what comes from them. */
 export function belongs(node: NodeView, { names, span }: Trace): boolean {
-  if (names.length === 0) return !!span && !!node.span && node.span.line <= span.end_line && node.span.end_line >= span.line;
+  if (names.length === 0) return !!span && !!node.span && overlaps(node.span, span);
   return names.includes(node.name) || (!!span && !!node.span && sameSpan(node.span, span));
 }

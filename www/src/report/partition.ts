@@ -8,19 +8,22 @@ export function aliveAt({ values }: MemoryProfile, step: number): MemoryValue[] 
 
 export interface LineOfMemory {
   line: number | undefined;
+  /** The file beside the script that it is a line of. */
+  file?: string;
   bytes: number;
   values: MemoryValue[];
 }
 
 /** By the script's line that made them, most bytes first; inputs and tangents come from no line. */
 export function byLine(values: readonly MemoryValue[]): LineOfMemory[] {
-  const lines = new Map<number | undefined, LineOfMemory>();
+  const lines = new Map<string, LineOfMemory>();
   for (const value of values) {
-    const line = value.span?.line;
-    const found = lines.get(line) ?? { line, bytes: 0, values: [] };
+    const { line, file } = value.span ?? {};
+    const key = `${file ?? ""}:${line ?? ""}`;
+    const found = lines.get(key) ?? { line, ...(file === undefined ? {} : { file }), bytes: 0, values: [] };
     found.bytes += value.bytes;
     found.values.push(value);
-    lines.set(line, found);
+    lines.set(key, found);
   }
   return [...lines.values()].toSorted((a, b) => b.bytes - a.bytes);
 }

@@ -30,13 +30,13 @@ export type Moment =
   | { kind: "abandoned"; at: number; compilation: number; region: number | null }
   /** The backward of an earlier compilation is there now. */
   | { kind: "backward"; at: number; compilation: number; region: number | null }
-  | { kind: "broke"; at: number; reason: string; line: number | undefined }
+  | { kind: "broke"; at: number; reason: string; line: number | undefined; file?: string }
   /** Compiled autograd captured a tape: why none that was met before served. */
   | { kind: "tape"; at: number; tape: number; name: string; reasons: readonly string[] }
   /** A frame reached a limit of `torch._dynamo.config`: it is not compiled again. */
   | { kind: "limited"; at: number; frame: number; function: string; config: string; limit: number; reason: string }
   | { kind: "ran"; at: number; until: number; runs: readonly Runs[]; hits: readonly Hits[]; uncompiled: readonly Uncompiled[] }
-  | { kind: "finished"; at: number; exception: string | undefined; line: number | undefined };
+  | { kind: "finished"; at: number; exception: string | undefined; line: number | undefined; file?: string };
 
 /** Why a region was captured. */
 export type Why =
@@ -44,7 +44,7 @@ export type Why =
   /** Guards that failed, one per cache entry that was there. */
   | { kind: "guards"; failed: readonly string[] }
   /** Capture went on after a break at this line. */
-  | { kind: "break"; line: number | undefined };
+  | { kind: "break"; line: number | undefined; file?: string };
 
 /** The moments so far, and what the next event needs of them. */
 export interface Timeline {
@@ -52,7 +52,7 @@ export interface Timeline {
   /** Guards that failed for the region that comes next. */
   failed: readonly string[];
   /** A break whose continuation has not been captured. */
-  broken: { line: number | undefined; ended: boolean } | undefined;
+  broken: { line: number | undefined; file?: string; ended: boolean } | undefined;
 }
 
 export const EMPTY: Timeline = { moments: [], failed: [], broken: undefined };
@@ -67,16 +67,16 @@ export function extend(timeline: Timeline, events: readonly { event: Event; at: 
         failed = event.reasons;
         break;
       case "broke":
-        broken = { line: event.graph_break.span?.line, ended: false };
-        moments.push({ kind: "broke", at, reason: event.graph_break.reason, line: broken.line });
+        broken = { line: event.graph_break.span?.line, ...fileOf(event.graph_break.span), ended: false };
+        moments.push({ kind: "broke", at, reason: event.graph_break.reason, line: broken.line, ...fileOf(broken) });
         break;
       case "captured": {
         const { id, graph } = event.region;
         if (moments.some((moment) => moment.kind === "captured" && moment.region === id)) break;
-        const first = Math.min(...graph.nodes.flatMap(({ span }) => (span ? [span.line] : [])));
+        const first = Math.min(...graph.nodes.flatMap(({ span }) => (span && span.file === broken?.file ? [span.line] : [])));
         // The region that ends at a break is captured after the break is known; what follows it comes later.
         const follows = broken && (broken.ended || (broken.line !== undefined && first > broken.line));
-        const why: Why = failed.length > 0 ? { kind: "guards", failed } : follows ? { kind: "break", line: broken?.line } : { kind: "first" };
+        const why: Why = failed.length > 0 ? { kind: "guards", failed } : follows ? { kind: "break", line: broken?.line, ...fileOf(broken) } : { kind: "first" };
         moments.push({ kind: "captured", at, region: id, function: event.region.function, why });
         failed = [];
         broken = broken && !follows ? { ...broken, ended: true } : undefined;
@@ -106,14 +106,14 @@ export function extend(timeline: Timeline, events: readonly { event: Event; at: 
         break;
       }
       case "uncompiled":
-        countUncompiled(moments, event.frame, event.span?.line, at);
+        countUncompiled(moments, event.frame, event.span?.file === undefined ? event.span?.line : undefined, at);
         break;
       case "ran":
         if (broken) broken = { ...broken, ended: true };
         countRun(moments, event.run.compilation, event.run.part, at);
         break;
       case "finished":
-        moments.push({ kind: "finished", at, exception: event.exception?.type, line: event.exception?.span?.line });
+        moments.push({ kind: "finished", at, exception: event.exception?.type, line: event.exception?.span?.line, ...fileOf(event.exception?.span) });
         break;
       default:
         break;
@@ -162,9 +162,15 @@ function countUncompiled(moments: Moment[], frame: number, line: number | undefi
   else moments.push({ kind: "ran", at, until: at, runs: [], hits: [], uncompiled });
 }
 
-/** Lines of the script that a region's calls come from, first and last. */
-export function linesOf(report: Report, region: number | null): { first: number; last: number } | undefined {
+/** The file of a place, where it is not the script. */
+function fileOf(place: { file?: string } | null | undefined): { file?: string } {
+  return place?.file === undefined ? {} : { file: place.file };
+}
+
+/** Lines that a region's calls come from, first and last, of the file that the first comes from. */
+export function linesOf(report: Report, region: number | null): { first: number; last: number; file?: string } | undefined {
   const nodes = report.regions.find(({ id }) => id === region)?.graph.nodes ?? [];
-  const lines = nodes.flatMap(({ span }) => (span ? [span.line, span.end_line] : []));
-  return lines.length > 0 ? { first: Math.min(...lines), last: Math.max(...lines) } : undefined;
+  const spans = nodes.flatMap(({ span }) => (span ? [span] : []));
+  const lines = spans.filter(({ file }) => file === spans[0]?.file).flatMap(({ line, end_line }) => [line, end_line]);
+  return lines.length > 0 ? { first: Math.min(...lines), last: Math.max(...lines), ...fileOf(spans[0]) } : undefined;
 }

@@ -5,7 +5,7 @@ import { decodeLink, encodeLink, isLesson, type Link, type Place, type Shared } 
 import { DEFAULTS, options } from "./options";
 import { openLog, sentence, showScript } from "./logs";
 import { currentPlace, goTo } from "./place";
-import { adopt, newLink, open, openOwn, program, putAside, untouched } from "./script";
+import { adopt, current, newLink, open, openOwn, putAside, sameProgram, untouched } from "./script";
 import { addDraft, loadScript } from "./storage";
 
 export interface Notice {
@@ -96,7 +96,7 @@ function openLink({ shared, place, notes }: Extract<Link, { kind: "shared" }>, o
   more.push(...asks);
   open(shared, newLink(), { waits: asks.length > 0 });
   // A frame shows what it was made of, whatever else the visitor has.
-  const restore = own && !embedded && own.program !== shared.program ? own : undefined;
+  const restore = own && !embedded && !sameProgram(own, shared) ? own : undefined;
   if (embedded && more.length === 0) notice.value = undefined;
   else notice.value = { tone: "info", lines: [STRANGERS, ...more], ofLink: true, ...(restore ? { restore } : {}) };
 }
@@ -112,12 +112,12 @@ export function openInstead(shared: Shared, from: string): void {
   const own = loadScript();
   forgetAddress();
   open(shared, "example");
-  notice.value = { tone: "info", lines: [from], ...(own && own.program !== shared.program ? { restore: own } : {}) };
+  notice.value = { tone: "info", lines: [from], ...(own && !sameProgram(own, shared) ? { restore: own } : {}) };
 }
 
 /** Opens what a step of a lesson shows; what is there already is not run again. */
 export function openStep(shared: Shared, place: Place, from: "link" | "example"): void {
-  const there = program() === shared.program && JSON.stringify(options.value) === JSON.stringify(shared.options);
+  const there = sameProgram(current(), shared) && JSON.stringify(options.value) === JSON.stringify(shared.options);
   const asks = there ? [] : asksForTime(shared);
   if (!there) {
     putAside();
@@ -152,5 +152,5 @@ export async function share(): Promise<string> {
 
 /** A link to what is on the page. */
 export async function linkTo(): Promise<string> {
-  return new URL(await encodeLink({ program: program(), options: options.value }, currentPlace()), location.href).href;
+  return new URL(await encodeLink(current(), currentPlace()), location.href).href;
 }

@@ -95,10 +95,10 @@ export function prepareBeside(from: ModuleSource, create: () => WorkerLike): voi
     const run = shown.value;
     if (!run || run.outcome.kind === "running") return;
     untracked(() => {
-      const now = JSON.stringify([run.program, options.value]);
+      const now = JSON.stringify([run.program, run.files, options.value]);
       if (of !== now) others.value = new Map();
       of = now;
-      if (backend && !others.value.has(backend)) runUnder(backend, run.program);
+      if (backend && !others.value.has(backend)) runUnder(backend, run);
     });
   });
 }
@@ -111,7 +111,7 @@ function stop(): void {
 }
 
 /** Runs a program in an interpreter of its own, which ends with it. */
-function runUnder(backend: Backend, program: string): void {
+function runUnder(backend: Backend, { program, files }: Run): void {
   stop();
   besideFailure.value = undefined;
   if (!source || !createWorker) return;
@@ -120,10 +120,10 @@ function runUnder(backend: Backend, program: string): void {
     stop();
     besideFailure.value = failure;
     const report = fold(emptyReport(), events);
-    others.value = new Map(others.value).set(backend, { program, report, printed: [], bundles: new Map(), timeline: EMPTY, outcome: { kind: "finished" }, elapsed: 0, took: 0 });
+    others.value = new Map(others.value).set(backend, { program, ...(files ? { files } : {}), report, printed: [], bundles: new Map(), timeline: EMPTY, outcome: { kind: "finished" }, elapsed: 0, took: 0 });
   };
   const { limit, check, cuda } = options.value;
   const interpreter = new Interpreter(source.get(), createWorker, () => {}, (message) => take(`It could not be run: ${message}.`));
   second = { interpreter, limit: setTimeout(() => take(`It was stopped after ${limit} s.`), limit * 1000) };
-  interpreter.run(program, { backend, check, pretend_cuda: cuda }, { onEvent: (event) => events.push(event), onEnd: () => take(), onFailure: (message) => take(`It ended: ${message}.`) });
+  interpreter.run(program, files ?? [], { backend, check, pretend_cuda: cuda }, { onEvent: (event) => events.push(event), onEnd: () => take(), onFailure: (message) => take(`It ended: ${message}.`) });
 }

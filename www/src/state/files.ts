@@ -1,16 +1,18 @@
-// Files that the visitor opens, drops on the page or pastes: scripts, and logs of PyTorch.
+// Files that the visitor opens, drops on the page or pastes: scripts, files beside them, and logs of PyTorch.
 import { signal } from "@preact/signals";
 import { insertText } from "../editor/script";
 import { plural } from "../report/format";
 import { isPacked, looksLikeLog } from "../report/recognize";
-import type { LogOverview } from "../generated/report";
+import type { LogOverview, ScriptFile } from "../generated/report";
 import { forgetAddress, notice } from "./address";
 import type { KeptFile } from "./log-store";
 import { look, openLog, sentence } from "./logs";
 import { beginLesson } from "./lesson";
 import { options } from "./options";
-import { adopt, editor, onPaste, program } from "./script";
+import { addModules, MOST_CHARACTERS, refusal, SCRIPT } from "./modules";
+import { adopt, current, editor, modulesChanged, onPaste, sameProgram } from "./script";
 import { loadScript } from "./storage";
+import { zipped } from "./zip";
 
 /** A file larger than this is no script. */
 const LARGEST = 1024 * 1024;
@@ -30,6 +32,11 @@ export interface Found {
 export async function openFiles(files: readonly Found[]): Promise<void> {
   const [first] = files;
   if (!first) return;
+  const python = await pythonFiles(files).catch((error: unknown) => {
+    notice.value = { tone: "error", lines: [`${first.name}: ${error instanceof Error ? error.message : String(error)}.`, "Your script is as it was."] };
+    return [];
+  });
+  if (python) return addFiles(python);
   if (files.length === 1 && !(await isLog(first))) return openFile(first.file);
   const folder = first.name.includes("/") ? first.name.split("/")[0] : undefined;
   const name = files.length === 1 ? first.name : (folder ?? `${first.name} and ${files.length - 1} more`);
@@ -59,6 +66,73 @@ async function openAsLog(name: string, files: readonly KeptFile[]): Promise<void
   }
 }
 
+/** The files that a script may import, by their names beside it, of those that were opened: of several, of a folder, or of an archive.
+ * Nothing where it is one script, or what PyTorch wrote. */
+async function pythonFiles(files: readonly Found[]): Promise<ScriptFile[] | undefined> {
+  const isWheel = (name: string): boolean => name.endsWith(".whl");
+  const isArchive = (name: string): boolean => isWheel(name) || name.endsWith(".zip");
+  const [first] = files;
+  if (!first || (files.length === 1 && !isArchive(first.name) && !first.name.includes("/"))) return undefined;
+  // A folder of PyTorch's has files of Python, too.
+  if (files.some(({ name }) => /\.(?:log|jsonl?|html)$/.test(name))) return undefined;
+  const found: ScriptFile[] = [];
+  let left = MOST_CHARACTERS;
+  const take = (name: string, bytes: Uint8Array<ArrayBuffer>): void => {
+    left -= bytes.length;
+    if (left < 0) throw new Error(`its Python files hold more than ${MOST_CHARACTERS / 1024 / 1024} MB`);
+    found.push({ name, text: decoded(name, bytes) });
+  };
+  for (const { name, file } of files.slice(0, MOST_FILES)) {
+    if (isArchive(name)) {
+      const entries = await zipped(file);
+      const python = entries.filter((entry) => entry.name.endsWith(".py"));
+      if (!isWheel(name) && (python.length === 0 || entries.some((entry) => /\.(?:log|jsonl?|html)$/.test(entry.name)))) return undefined;
+      const names = withoutFolder(python.map((entry) => entry.name));
+      for (const [at, entry] of python.entries()) take(names[at]!, await entry.read(left));
+    } else if (name.endsWith(".py")) take(name, new Uint8Array(await file.slice(0, left + 1).arrayBuffer()));
+  }
+  if (found.some(({ text }) => looksLikeLog(text))) return undefined;
+  const names = withoutFolder(found.map(({ name }) => name));
+  return found.length > 0 ? found.map(({ text }, at) => ({ name: names[at]!, text })) : undefined;
+}
+
+function decoded(name: string, bytes: Uint8Array<ArrayBuffer>): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes).replaceAll("\r\n", "\n");
+  } catch {
+    throw new Error(`${name} is not a text in UTF-8`);
+  }
+}
+
+/** Names below the folder that all are in, unless that is a package. */
+export function withoutFolder(names: readonly string[]): string[] {
+  const folder = names[0]?.split("/")[0];
+  const inIt = `${folder}/`;
+  if (!names.every((name) => name.startsWith(inIt)) || names.includes(`${inIt}__init__.py`)) return [...names];
+  return names.map((name) => name.slice(inIt.length));
+}
+
+/** Adds files beside the script; one that is called as the script takes its place. */
+function addFiles(files: readonly ScriptFile[]): void {
+  const script = files.find(({ name }) => name === SCRIPT);
+  const beside = files.filter(({ name }) => name !== SCRIPT);
+  if (files.length === 0) return;
+  const problem = refusal(beside);
+  if (problem) {
+    notice.value = { tone: "error", lines: [problem, "Your script is as it was."] };
+    return;
+  }
+  const before = current();
+  if (script) {
+    forgetAddress();
+    adopt({ ...before, program: script.text });
+  }
+  addModules(beside);
+  modulesChanged();
+  const said = beside.length === 1 ? `${beside[0]!.name} is beside the script, which can import it.` : `${plural(beside.length, "file")} are beside the script, which can import them.`;
+  notice.value = { tone: "info", lines: [said], restore: before };
+}
+
 /** Opens a file as the visitor's own script; the one before is offered, and kept. */
 async function openFile(file: File): Promise<void> {
   const refuse = (why: string): void => {
@@ -76,12 +150,21 @@ async function openFile(file: File): Promise<void> {
     if (!beginLesson(text)) refuse("is no lesson: a lesson begins with a heading, and its steps with headings below that.");
     return;
   }
-  const before = program();
+  const before = current();
   const own = loadScript();
   forgetAddress();
-  adopt({ program: text.replaceAll("\r\n", "\n"), options: options.value });
-  const restore = own && own.program === before && before !== text ? own : undefined;
-  notice.value = restore ? { tone: "info", lines: [`${file.name} is open.`], restore } : undefined;
+  const opened = text.replaceAll("\r\n", "\n");
+  adopt({ program: opened, options: options.value });
+  const restore = own && sameProgram(own, before) && before.program !== text ? own : undefined;
+  const beside = {
+    label: "Add it beside my script instead",
+    take: (): void => {
+      adopt(before);
+      addFiles([{ name: file.name, text: opened }]);
+    },
+  };
+  const offers = restore && file.name.endsWith(".py") && file.name !== SCRIPT ? { offers: [beside] } : {};
+  notice.value = restore ? { tone: "info", lines: [`${file.name} is open.`], restore, ...offers } : undefined;
 }
 
 /** How many graphs there are to open. */

@@ -5,15 +5,19 @@
 //     #v2/BASE64URL(DEFLATE(JSON))        the same, and {"v": view, "s": selection}
 //     #v3/BASE64URL(DEFLATE(JSON))        a log as .aotz files hold it, in the place of a program
 //     #v4/BASE64URL(DEFLATE(JSON))        {"lesson": Markdown}, as docs/lessons.md says it
+//     #v5/BASE64URL(DEFLATE(JSON))        as v2, and {"f": [[name, text], ...]}: files beside the program. Without any it is a v2
 //
 // The version comes first so that links stay readable for ever: a later form gets a later number and its own reader.
 // `tests/links.ts` keeps links of every version.
+import type { ScriptFile } from "../generated/report";
 import { type Options, readOptions, withoutDefaults } from "./options";
 
 /** A program and how it runs. */
 export interface Shared {
   program: string;
   options: Options;
+  /** Files beside it; left out where there are none. */
+  files?: readonly ScriptFile[];
 }
 
 /** What is looked at. Words are those of the page that made the link: whoever goes there takes those it knows. */
@@ -50,27 +54,32 @@ export type Link =
   | { kind: "broken"; reason: string };
 
 /** A program larger than this is not unpacked: a few bytes can claim to be gigabytes. */
-const LARGEST = 4 * 1024 * 1024;
+export const LARGEST = 4 * 1024 * 1024;
 /** More names than this are not taken from a link. */
 const MOST_NAMES = 200;
-/** Of links to scripts, logs and lessons. */
+/** Files that are taken from a link. */
+const MOST_FILES = 500;
+/** Of links to scripts, logs, lessons, and scripts with files beside them. */
 const SCRIPT = 2;
 const LOG = 3;
 const LESSON = 4;
-const NEWEST = LESSON;
+const FILES = 5;
+const NEWEST = FILES;
 
 /** The fragment for `shared`, looked at as `place` says, with its `#`. */
 export async function encodeLink(shared: Shared, place: Place = {}): Promise<string> {
   const options = withoutDefaults(shared.options);
   const { selection, ...view } = place;
+  const files = shared.files ?? [];
   const json = JSON.stringify({
     p: shared.program,
+    ...(files.length > 0 ? { f: files.map(({ name, text }) => [name, text]) } : {}),
     ...(Object.keys(options).length > 0 ? { o: options } : {}),
     ...(Object.keys(view).length > 0 ? { v: view } : {}),
     ...(selection === undefined ? {} : { s: selection }),
   });
   const packed = new Blob([json]).stream().pipeThrough(new CompressionStream("deflate-raw"));
-  return `#v${SCRIPT}/${toBase64Url(await readAll(packed, Infinity))}`;
+  return `#v${files.length > 0 ? FILES : SCRIPT}/${toBase64Url(await readAll(packed, Infinity))}`;
 }
 
 /** The fragment for a log, as the reader packs it. */
@@ -141,9 +150,18 @@ async function decode(body: string, version: number): Promise<Link> {
   if (typeof content !== "object" || content === null || typeof (content as { p?: unknown }).p !== "string") {
     return damaged("it holds no program");
   }
-  const { p, o, v, s } = content as { p: string; o?: unknown; v?: unknown; s?: unknown };
+  const { p, o, v, s, f } = content as { p: string; o?: unknown; v?: unknown; s?: unknown; f?: unknown };
+  const files = version >= FILES ? readFiles(f) : [];
+  if (!files) return damaged("its files cannot be read");
   const { options, notes } = readOptions(o);
-  return { kind: "shared", shared: { program: p, options }, place: version >= 2 ? readPlace(v, s) : {}, notes };
+  return { kind: "shared", shared: { program: p, options, ...(files.length > 0 ? { files } : {}) }, place: version >= 2 ? readPlace(v, s) : {}, notes };
+}
+
+/** Files beside the program; nothing where they are not well formed. */
+function readFiles(raw: unknown): ScriptFile[] | undefined {
+  if (!Array.isArray(raw) || raw.length > MOST_FILES) return undefined;
+  const files = (raw as unknown[]).flatMap((file) => (Array.isArray(file) && file.length === 2 && file.every((part) => typeof part === "string") ? [{ name: file[0] as string, text: file[1] as string }] : []));
+  return files.length === raw.length && new Set(files.map(({ name }) => name)).size === files.length ? files : undefined;
 }
 
 /** What of a place is well formed; nothing else of it is taken. */

@@ -6,6 +6,7 @@ import { withSetting } from "../report/setting";
 import { embedded } from "./embedded";
 import { type Options, options } from "./options";
 import type { Shared } from "./link";
+import { onModules, sameFiles, scriptFiles, setModules } from "./modules";
 import { select } from "./selection";
 import { requestRun } from "./session";
 import { titleScript } from "./title";
@@ -40,6 +41,7 @@ function touch(): void {
 }
 
 export const editor = createScriptEditor({
+  label: "Script",
   readOnly: embedded,
   onEdit: () => {
     touch();
@@ -60,12 +62,46 @@ export const editor = createScriptEditor({
     select({ from: "script", span: { line: first, column: 0, end_line: last, end_column: 0 }, names: [] }),
 });
 
+onModules({
+  edit: () => {
+    touch();
+    select(undefined);
+  },
+  pause: () => {
+    keep();
+    runScript();
+  },
+  run: () => {
+    keep();
+    runScript();
+  },
+  paste: (text) => takePaste?.(text) ?? false,
+});
+
 export function program(): string {
   return editor.state.doc.toString();
 }
 
+/** What is on the page: the script, the files beside it, the options. */
+export function current(): Shared {
+  const files = scriptFiles();
+  return { program: program(), options: options.value, ...(files.length > 0 ? { files } : {}) };
+}
+
+/** Whether two are the same program, whatever its options. */
+export function sameProgram(a: Shared, b: Shared): boolean {
+  return a.program === b.program && sameFiles(a.files, b.files);
+}
+
 export function runScript(): void {
-  requestRun(program(), options.value, origin);
+  requestRun(program(), scriptFiles(), options.value, origin);
+}
+
+/** The visitor has added, renamed or closed files beside the script. */
+export function modulesChanged(): void {
+  touch();
+  keep();
+  runScript();
 }
 
 /** Writes a setting of PyTorch's into the script, and runs it. */
@@ -85,6 +121,7 @@ export function newLink(): Origin {
 /** Opens a program in the place of what is there, and runs it unless it `waits` for the visitor. */
 export function open(shared: Shared, from: Origin, { waits = false } = {}): void {
   setText(editor, shared.program);
+  setModules(shared.files);
   titleScript(shared.program);
   options.value = shared.options;
   origin = from;
@@ -109,13 +146,13 @@ export function setOption<K extends keyof Options>(key: K, value: Options[K]): v
 
 /** Keeps what the visitor wrote; what was only opened is not kept over it. */
 export function keep(): void {
-  if (dirty && opened && !embedded) dirty = !saveScript(program(), options.value);
+  if (dirty && opened && !embedded) dirty = !saveScript(current());
 }
 
 /** Keeps the visitor's own work, also for when something else of theirs has taken its place. */
 export function putAside(): void {
   keep();
-  if (!untouched.value && opened && !embedded) addDraft({ program: program(), options: options.value });
+  if (!untouched.value && opened && !embedded) addDraft(current());
 }
 
 /** Opens a program as the visitor's own work. */
@@ -131,6 +168,6 @@ export function followOtherTabs(): void {
   onScriptElsewhere(() => {
     if (embedded || edited || !opened || origin !== "own") return;
     const theirs = loadScript();
-    if (theirs && theirs.program !== program()) openOwn(theirs);
+    if (theirs && !sameProgram(theirs, current())) openOwn(theirs);
   });
 }

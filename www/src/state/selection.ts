@@ -21,6 +21,8 @@ export function select(next: Selection | undefined): void {
 export interface KeptSelection {
   names?: readonly string[];
   span?: readonly [number, number, number, number];
+  /** The file beside the script that the span is of. */
+  file?: string;
 }
 
 /** Lines of a script that a link may point at: far more than scripts have. */
@@ -35,21 +37,22 @@ export function keptSelection(): KeptSelection | undefined {
   return {
     ...(names.length > 0 ? { names: names.slice(0, MOST_NAMES) } : {}),
     ...(span ? { span: [span.line, span.column, span.end_line, span.end_column] as const } : {}),
+    ...(span?.file === undefined ? {} : { file: span.file }),
   };
 }
 
 /** Chooses what `keptSelection` gave once; anything else chooses nothing. Says whether something was chosen. */
 export function bringSelection(raw: unknown): boolean {
-  const { names, span } = (typeof raw === "object" && raw !== null ? raw : {}) as { names?: unknown; span?: unknown };
+  const { names, span, file } = (typeof raw === "object" && raw !== null ? raw : {}) as { names?: unknown; span?: unknown; file?: unknown };
   const isSpan = Array.isArray(span) && span.length === 4 && span.every((n) => Number.isInteger(n) && (n as number) >= 0);
   const known = Array.isArray(names) ? names.filter((name) => typeof name === "string").slice(0, MOST_NAMES) : [];
   if (!isSpan && known.length === 0) return false;
   const [line, column, end_line, end_column] = isSpan ? (span as number[]).map((n) => Math.min(n, MOST_LINES)) as [number, number, number, number] : [0, 0, 0, 0];
-  select({ from: "link", span: isSpan ? { line, column, end_line, end_column } : undefined, names: known });
+  select({ from: "link", span: isSpan ? { line, column, end_line, end_column, ...(typeof file === "string" ? { file } : {}) } : undefined, names: known });
   return true;
 }
 
 /** Whether `span` touches the lines `first..=last`. */
 export function touches(span: Span | null | undefined, first: number, last: number): boolean {
-  return !!span && span.line <= last && span.end_line >= first;
+  return !!span && span.file === undefined && span.line <= last && span.end_line >= first;
 }

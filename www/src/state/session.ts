@@ -5,7 +5,7 @@
 import { computed, signal } from "@preact/signals";
 import { Interpreter, type WorkerLike } from "../engine/interpreter";
 import type { ModuleSource, Progress } from "../engine/module";
-import type { Answer, Bundle, CapturedGraph, Event, LastCall, LogCompilation, LogOverview, LogRegion, Question, Report, Trial, WhatIf } from "../generated/report";
+import type { Answer, Bundle, CapturedGraph, Event, LastCall, LogCompilation, LogOverview, LogRegion, Question, Report, ScriptFile, Trial, WhatIf } from "../generated/report";
 import { emptyReport, fold } from "../report/fold";
 import { formatSeconds } from "../report/format";
 import { EMPTY, extend, type Timeline } from "../report/timeline";
@@ -25,6 +25,8 @@ export interface Printed {
 
 export interface Run {
   program: string;
+  /** Files beside it; left out where there are none. */
+  files?: readonly ScriptFile[];
   report: Report;
   printed: readonly Printed[];
   /** What it takes to run a compilation elsewhere, by its id. */
@@ -97,6 +99,7 @@ export const MOST_PRINTED = 200_000;
 
 interface Request {
   program: string;
+  files: readonly ScriptFile[];
   options: Options;
   /** Whose the program is. */
   origin: string;
@@ -146,11 +149,11 @@ function failEngine(message: string): void {
 }
 
 /** Runs a script as soon as possible; one that still runs is ended. */
-export function requestRun(program: string, options: Options, origin: string): void {
+export function requestRun(program: string, files: readonly ScriptFile[], options: Options, origin: string): void {
   // Whoever runs a script wants to see it.
   logRun.value = undefined;
   // Known before a worker starts: it then starts without what would only help a later run.
-  queued = { program, options, origin };
+  queued = { program, files, options, origin };
   if (active && interpreter?.busy) {
     end({ kind: "stopped", why: "Ended: the script was changed." });
     interpreter.stop();
@@ -186,15 +189,15 @@ export function stopRun(why = "Stopped."): void {
 
 function beginQueued(): void {
   if (!queued || !interpreter) return;
-  const { program, options, origin } = queued;
+  const { program, files, options, origin } = queued;
   queued = undefined;
   used = origin;
-  const run: Run = { ...blank(program), ...(replacesRecording(program) && isUsual(options) ? { answers: shown.value?.answers ?? new Map() } : {}) };
+  const run: Run = { ...blank(program), ...(files.length > 0 ? { files } : {}), ...(replacesRecording(program) && isUsual(options) ? { answers: shown.value?.answers ?? new Map() } : {}) };
   const overdue = (): void => stopRun(`Stopped after ${formatSeconds(options.limit)}: the time limit.`);
   const limit = setTimeout(overdue, options.limit * 1000);
   active = { run, events: [], started: performance.now(), limit: limit as unknown as number, frame: undefined, next: performance.now() + PATIENCE_MS };
   scheduleFrame();
-  interpreter.run(program, { backend: options.backend, check: options.check, pretend_cuda: options.cuda }, {
+  interpreter.run(program, files, { backend: options.backend, check: options.check, pretend_cuda: options.cuda }, {
     onEvent: (event) => {
       // A script that says much keeps timers waiting.
       if (active && performance.now() - active.started > options.limit * 1000) return overdue();
@@ -225,7 +228,7 @@ const isUsual = (options: Options): boolean => Object.keys(withoutDefaults(optio
 
 /** Shows a recording, while nothing else is to be shown and the interpreter is not there. */
 export function showRecording(program: string, events: readonly Event[], answers: ReadonlyMap<string, Answer>): void {
-  if (shown.value || ended.value > 0 || queued?.program !== program || !isUsual(queued.options)) return;
+  if (shown.value || ended.value > 0 || queued?.program !== program || queued.files.length > 0 || !isUsual(queued.options)) return;
   const state = { run: { ...blank(program), recorded: true as const, answers }, events: events.map((event) => ({ event, at: 0 })) };
   absorb(state);
   publish({ ...state.run, outcome: { kind: "finished" } });

@@ -1,7 +1,8 @@
 // What the browser keeps between visits. Storage may be full, forbidden, written by hand or by another tab: nothing here throws,
 // and nothing of the visitor's is written over that this tab has not seen.
 import { signal } from "@preact/signals";
-import { type Options, readOptions, withoutDefaults } from "./options";
+import type { ScriptFile } from "../generated/report";
+import { readOptions, withoutDefaults } from "./options";
 import type { Shared } from "./link";
 
 const SCRIPT = "aot-playground/script";
@@ -56,20 +57,26 @@ export function loadScript(): Shared | undefined {
 }
 
 function readShared(saved: unknown): Shared | undefined {
-  const { program, options } = (saved ?? {}) as { program?: unknown; options?: unknown };
-  return typeof program === "string" ? { program, options: readOptions(options).options } : undefined;
+  const { program, options, files } = (saved ?? {}) as { program?: unknown; options?: unknown; files?: unknown };
+  if (typeof program !== "string" || (files !== undefined && !isFiles(files))) return undefined;
+  return { program, options: readOptions(options).options, ...(files ? { files } : {}) };
 }
 
-function textOf({ program, options }: Shared): string {
-  return JSON.stringify({ program, options: withoutDefaults(options) });
+function isFiles(files: unknown): files is ScriptFile[] {
+  const isFile = (file: unknown): boolean => typeof (file as ScriptFile | null)?.name === "string" && typeof (file as ScriptFile).text === "string";
+  return Array.isArray(files) && files.every(isFile);
+}
+
+function textOf({ program, options, files }: Shared): string {
+  return JSON.stringify({ program, options: withoutDefaults(options), ...(files && files.length > 0 ? { files } : {}) });
 }
 
 /**
  * Keeps the visitor's script, and says whether it could. What another tab has kept since is put aside before; so is what this version of
  * the page can't read.
  */
-export function saveScript(program: string, options: Options): boolean {
-  const text = textOf({ program, options });
+export function saveScript(shared: Shared): boolean {
+  const text = textOf(shared);
   const there = readText(SCRIPT);
   if (there !== null && there !== text) {
     const theirs = readShared(parsed(there));
@@ -101,12 +108,13 @@ export function loadDrafts(): Shared[] {
 }
 
 /** Keeps a script beside the others; the oldest goes where there are too many, or no room for it. */
-export function addDraft({ program, options }: Shared): void {
-  if (program.trim() === "") return;
+export function addDraft(shared: Shared): void {
+  const { program, files } = shared;
+  if (program.trim() === "" && !files) return;
   const there = readText(DRAFTS);
   if (there !== null && !Array.isArray(parsed(there))) putUnreadAside(DRAFTS, there);
-  const others = loadDrafts().filter((draft) => draft.program !== program);
-  const all = [{ program, options }, ...others].slice(0, MOST_DRAFTS);
+  const others = loadDrafts().filter((draft) => draft.program !== program || JSON.stringify(draft.files) !== JSON.stringify(files));
+  const all = [shared, ...others].slice(0, MOST_DRAFTS);
   for (let most = all.length; most > 0; most = Math.floor(most / 2)) {
     if (write(DRAFTS, `[${all.slice(0, most).map(textOf).join(",")}]`)) return;
   }

@@ -3,8 +3,12 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { copy, delivered, download } from "../exports/deliver";
 import { markdownLink, markdownWithCode, MOST_OF_A_COMMENT } from "../exports/text";
+import type { ScriptFile } from "../generated/report";
+import { plural } from "../report/format";
 import { share } from "../state/address";
 import { openDialog } from "../state/dialogs";
+import { LARGEST } from "../state/link";
+import { scriptFiles } from "../state/modules";
 import { program } from "../state/script";
 import { logRun } from "../state/session";
 import { Popover } from "./popover";
@@ -35,7 +39,11 @@ const DRESSES: readonly (readonly [string, string, (href: string) => string])[] 
   ["Copy Markdown with code", "The Markdown", (link) => markdownWithCode(program(), link)],
 ];
 
+/** Whether a link would hold more than is unpacked of one. */
+const isTooLarge = (files: readonly ScriptFile[]): boolean => files.length > 0 && JSON.stringify(files).length + program().length > LARGEST;
+
 function ShareScript({ href }: { href: string }): JSX.Element {
+  const files = scriptFiles();
   const tooLong = markdownWithCode(program(), href).length > MOST_OF_A_COMMENT;
   return (
     <>
@@ -46,7 +54,8 @@ function ShareScript({ href }: { href: string }): JSX.Element {
           Copy
         </button>
       </div>
-      <p class="muted">It holds the script, the options and what you look at: nothing is stored anywhere.</p>
+      <p class="muted">It holds the script{files.length > 0 && `, ${plural(files.length, "file")} beside it`}, the options and what you look at: nothing is stored anywhere.</p>
+      {isTooLarge(files) && <p class="note">The files beside the script are more than this page takes from a link: who opens it is told so.</p>}
       <div class="menu">
         {DRESSES.map(([title, what, dress]) => (
           <button key={title} type="button" class="button" onClick={() => void copy(dress(href), what)}>

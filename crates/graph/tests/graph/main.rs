@@ -144,7 +144,7 @@ fn names_of_a_script_stay_names() {
     let input = graph.placeholder("input_1", Meta::default());
     graph.node_mut(input).target = Target::Name(EVIL.into());
     let mut meta = Meta::default();
-    let span = Span { line: 3, column: 0, end_line: 3, end_column: 0 };
+    let span = Span { line: 3, column: 0, end_line: 3, end_column: 0, file: None };
     meta.source = Some(Source { span, file: EVIL.into(), function: EVIL.into(), code: EVIL.into(), indent: 0, library_line: None });
     let weight = graph.get_attr("weight", meta.clone());
     graph.node_mut(weight).target = Target::Name(EVIL.into());

@@ -30,12 +30,13 @@ enum Of {
     Others,
 }
 
-fn whose(value: &MemoryValue) -> Of {
+fn whose(value: &MemoryValue, names_files: bool) -> Of {
     match (value.kind.as_str(), &value.span) {
         ("input", _) if value.is_parameter => Of::Parameters,
         ("input", _) => Of::Inputs,
         ("tangent", _) => Of::Tangents,
-        (_, Some(span)) => Of::Line(value.file.clone(), span.line),
+        (_, Some(span)) if names_files => Of::Line(value.file.clone(), span.line),
+        (_, Some(span)) => Of::Line(span.file.as_deref().unwrap_or_default().to_owned(), span.line),
         (_, None) => Of::Others,
     }
 }
@@ -64,7 +65,7 @@ fn say(share: &Share, names_files: bool, out: &mut Sentence) {
         Of::Others => out.say(format!("{size} ")).values("without a line", names()),
         Of::Line(file, line) => {
             let span = share.values.iter().find_map(|value| value.span.clone());
-            let span = span.unwrap_or(Span { line: *line, column: 0, end_line: *line, end_column: 0 });
+            let span = span.unwrap_or(Span { line: *line, end_line: *line, ..Span::default() });
             out.say(format!("{size} from "));
             if names_files {
                 out.line(&span, Some(file))
@@ -84,7 +85,7 @@ pub fn peak(profile: &MemoryProfile, other: Option<(f64, u64)>, names_files: boo
     let at = profile.peak_step;
     let mut shares: BTreeMap<Of, Share> = BTreeMap::new();
     for value in profile.values.iter().filter(|value| value.born <= at && value.dies >= at) {
-        let of = whose(value);
+        let of = whose(value, names_files);
         let share = shares.entry(of.clone()).or_insert(Share { of, bytes: 0, values: Vec::new() });
         share.bytes = share.bytes.saturating_add(value.bytes);
         share.values.push(value);
@@ -146,7 +147,7 @@ mod tests {
     use crate::MemoryStep;
 
     fn value(name: &str, kind: &str, bytes: u64, (born, dies): (u32, u32), line: u32, module: &str) -> MemoryValue {
-        let span = (line > 0).then_some(Span { line, column: 0, end_line: line, end_column: 1 });
+        let span = (line > 0).then_some(Span { line, column: 0, end_line: line, end_column: 1, file: None });
         MemoryValue {
             name: name.to_owned(),
             kind: kind.to_owned(),

@@ -66,7 +66,7 @@ impl Sentence {
     /// The same, with the values that the line makes.
     fn made_at(&mut self, span: &Span, names: Vec<String>) -> &mut Self {
         let link = Some(Link { span: Some(span.clone()), names });
-        self.parts.push(Part { text: format!("line {}", span.line), link });
+        self.parts.push(Part { text: span.words(), link });
         self
     }
 

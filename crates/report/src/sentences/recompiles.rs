@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::told::Files;
 use super::{Sentence, counted, setting};
 use crate::{RecompileLimit, Span};
 
@@ -109,8 +110,8 @@ struct Group {
 }
 
 impl Group {
-    fn line(&self) -> Option<u32> {
-        self.place.as_ref().map(|(_, line)| *line)
+    fn place(&self) -> Option<(&str, u32)> {
+        self.place.as_ref().map(|(file, line)| (file.as_str(), *line))
     }
 }
 
@@ -137,7 +138,7 @@ impl Counted {
         if self.function.is_empty() {
             self.function = reason.function.unwrap_or_default().to_owned();
         }
-        match self.groups.iter_mut().find(|group| group.stem == reason.stem && group.line() == reason.place.map(|(_, line)| line)) {
+        match self.groups.iter_mut().find(|group| group.stem == reason.stem && group.place() == reason.place) {
             Some(group) => {
                 group.count += 1;
                 group.varies |= group.condition != reason.condition;
@@ -169,11 +170,13 @@ impl Counted {
         self.limit.is_some()
     }
 
-    fn cause(&self, id: u32, group: &Group, names_files: bool) -> Cause {
+    fn cause(&self, id: u32, group: &Group, files: &Files) -> Cause {
         let mut sentence = Sentence::default();
         sentence.say(if group.varies { group.stem.as_str() } else { group.condition.as_str() });
         if let Some((file, line)) = &group.place {
-            sentence.say(" (").line(&Span { line: *line, column: 0, end_line: *line, end_column: 0 }, names_files.then_some(file)).say(")");
+            let beside = matches!(files, Files::Beside(script) if **script != **file).then(|| file.as_str().into());
+            let span = Span { line: *line, end_line: *line, file: beside, ..Span::default() };
+            sentence.say(" (").line(&span, matches!(files, Files::All).then_some(file)).say(")");
         }
         let whose = format!("{} [{id}]", self.function);
         sentence.say(format!(": {} of {} of {}", group.count, counted(self.count as usize, "cache miss", "cache misses"), whose.trim()));
@@ -184,7 +187,7 @@ impl Counted {
     }
 
     /// What it has come to so far.
-    pub(super) fn told(&self, id: u32, names_files: bool) -> Misses {
+    pub(super) fn told(&self, id: u32, files: &Files) -> Misses {
         let mut groups: Vec<&Group> = self.groups.iter().collect();
         groups.sort_by_key(|group| std::cmp::Reverse(group.count));
         let limit = self.limit.as_ref().map(|(limit, calls)| {
@@ -196,7 +199,7 @@ impl Counted {
             }
             sentence
         });
-        Misses { id, causes: groups.into_iter().map(|group| self.cause(id, group, names_files)).collect(), limit }
+        Misses { id, causes: groups.into_iter().map(|group| self.cause(id, group, files)).collect(), limit }
     }
 }
 
@@ -210,7 +213,7 @@ mod tests {
         for miss in misses.split("\n\n") {
             counted.miss(&miss.lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>());
         }
-        counted.told(0, false).causes.iter().map(|cause| format!("{}\n", cause.sentence.text())).collect()
+        counted.told(0, &Files::One).causes.iter().map(|cause| format!("{}\n", cause.sentence.text())).collect()
     }
 
     const HINT: &str = "(HINT: torch.compile considers integer attributes of the nn.Module to be static. If you are observing recompilation, you might want to make this integer dynamic using torch._dynamo.config.allow_unspec_int_on_nn_module = True, or convert this integer into a tensor.)";
@@ -257,7 +260,7 @@ mod tests {
         let miss = "0/0: tensor 'w' size mismatch at index 0. expected 4, actual 5. Guard failed on a parameter, consider using torch._dynamo.config.force_parameter_static_shapes = False to allow dynamism on parameters.";
         let mut counted = Counted::default();
         counted.miss(&[miss.to_owned()]);
-        assert_eq!(counted.told(0, false).causes[0].setting.as_deref(), Some("torch._dynamo.config.force_parameter_static_shapes = False"));
+        assert_eq!(counted.told(0, &Files::One).causes[0].setting.as_deref(), Some("torch._dynamo.config.force_parameter_static_shapes = False"));
     }
 
     #[test]
@@ -270,12 +273,12 @@ mod tests {
             ..RecompileLimit::default()
         });
         assert_eq!(
-            counted.told(2, false).limit.map(|limit| limit.text()).as_deref(),
+            counted.told(2, &Files::One).limit.map(|limit| limit.text()).as_deref(),
             Some("f [2] is not compiled again: recompile_limit = 8")
         );
         counted.uncompiled();
         assert_eq!(
-            counted.told(2, false).limit.map(|limit| limit.text()).as_deref(),
+            counted.told(2, &Files::One).limit.map(|limit| limit.text()).as_deref(),
             Some("f [2] is not compiled again: recompile_limit = 8; 1 call ran uncompiled")
         );
     }

@@ -15,14 +15,31 @@ use crate::{Event, GraphBreak};
 pub struct Told {
     frames: BTreeMap<u32, Counted>,
     places: HashMap<Key, (u32, u32)>,
-    /// Whether lines are of several files.
-    names_files: bool,
+    /// Whose lines are meant.
+    files: Files,
+}
+
+/// Whose lines a number may be of.
+#[derive(Default)]
+pub(super) enum Files {
+    /// The script's alone.
+    #[default]
+    One,
+    /// The script's, which has this name, and of files beside it.
+    Beside(Box<str>),
+    /// Of several files, all of which are named.
+    All,
 }
 
 impl Told {
     /// Of a log, whose lines are of several files.
     pub fn of_log() -> Self {
-        Told { names_files: true, ..Told::default() }
+        Told { files: Files::All, ..Told::default() }
+    }
+
+    /// Of a run of the script of this name.
+    pub fn of_script(name: &str) -> Self {
+        Told { files: Files::Beside(name.into()), ..Told::default() }
     }
 
     /// The function of a frame.
@@ -68,7 +85,7 @@ impl Told {
     /// Counts a graph break; gives its place.
     pub fn broke(&mut self, graph_break: &GraphBreak, file: Option<&str>) -> BreakPlace {
         let next = u32::try_from(self.places.len()).unwrap_or(u32::MAX);
-        let file = file.filter(|_| self.names_files);
+        let file = file.filter(|_| matches!(self.files, Files::All));
         let key = breaks::key(graph_break, file);
         let (id, count) = self.places.entry(key).or_insert((next, 0));
         *count = count.saturating_add(1);
@@ -76,8 +93,7 @@ impl Told {
     }
 
     fn of_frame(&mut self, frame: u32) -> Misses {
-        let names_files = self.names_files;
-        self.frames.entry(frame).or_default().told(frame, names_files)
+        self.frames.entry(frame).or_default().told(frame, &self.files)
     }
 }
 
@@ -151,7 +167,7 @@ mod tests {
         let broke = |line: u32, reason: &str, hints: &[&str]| Event::Broke {
             graph_break: GraphBreak {
                 reason: reason.to_owned(),
-                span: Some(Span { line, column: 4, end_line: line, end_column: 9 }),
+                span: Some(Span { line, column: 4, end_line: line, end_column: 9, file: None }),
                 hints: hints.iter().map(|hint| (*hint).to_owned()).collect(),
                 url: Some("https://example.org/gb0124.html".to_owned()),
                 ..GraphBreak::default()

@@ -77,7 +77,7 @@ fn number(n: usize) -> String {
 fn lines(sentence: &mut Sentence, guards: &[Guard]) {
     let mut spans: Vec<_> = Vec::new();
     for span in guards.iter().filter_map(|guard| guard.span.as_ref()) {
-        if spans.iter().all(|known: &&crate::Span| known.line != span.line) {
+        if spans.iter().all(|known: &&crate::Span| (known.line, &known.file) != (span.line, &span.file)) {
             spans.push(span);
         }
     }

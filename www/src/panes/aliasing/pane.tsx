@@ -4,6 +4,7 @@ import { pythonLanguage } from "@codemirror/lang-python";
 import type { JSX } from "preact";
 import type { Compilation, Span } from "../../generated/report";
 import { labels } from "../../report/labels";
+import { placeInWords, shortPlace } from "../../report/place";
 import type { Unit } from "../../report/stages";
 import { openExport } from "../../state/dialogs";
 import { select, selection } from "../../state/selection";
@@ -55,18 +56,18 @@ function Choice({ name, span }: { name: string; span: Span | null | undefined })
 
 /** Lines that do something, each once: choosing one shows it. */
 function Lines({ spans }: { spans: readonly Span[] }): JSX.Element {
-  const first = spans.filter((span, index) => spans.findIndex(({ line }) => line === span.line) === index);
+  const first = spans.filter((span, index) => spans.findIndex(({ line, file }) => line === span.line && file === span.file) === index);
   return (
     <>
       {first.map((span) => (
         <button
-          key={span.line}
+          key={shortPlace(span)}
           type="button"
           class="link code line"
-          aria-label={`Line ${span.line}`}
+          aria-label={placeInWords(span).replace(/^line/, "Line")}
           onClick={() => select({ from: "aliasing", span, names: [] })}
         >
-          {span.line}
+          {shortPlace(span)}
         </button>
       ))}
     </>
@@ -174,7 +175,7 @@ function SequenceNumbers({ compilation: { seq_nr, joint, inference } }: { compil
                 <th scope="row">
                   <Choice name={name} span={node?.span} />
                 </th>
-                <td class="number">{node?.span?.line}</td>
+                <td class="number">{node?.span && shortPlace(node.span)}</td>
                 <td class={backward ? "legend-backward" : "legend-forward"}>{backward ? "backward" : "forward"}</td>
               </tr>
             );

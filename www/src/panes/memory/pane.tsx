@@ -6,6 +6,7 @@ import type { MemoryProfile, PartitionQuery } from "../../generated/report";
 import { recomputedBy } from "../../report/counts";
 import { formatBytes, plural } from "../../report/format";
 import { aliveAt, byLine } from "../../report/partition";
+import { placeInWords, shortPlace } from "../../report/place";
 import { looked, number as readNumber, oneOf } from "../../state/looked";
 import { answerTo, compilation, query } from "../../state/partition";
 import { select } from "../../state/selection";
@@ -154,8 +155,8 @@ function Alive({ label, memory, at }: { label: string; memory: MemoryProfile; at
         </caption>
         <Columns titles={[number("Line"), number("Bytes"), "Values"]} />
         <tbody>
-          {byLine(alive).map(({ line, bytes, values }) => (
-            <tr key={line ?? 0}>
+          {byLine(alive).map(({ line, file, bytes, values }) => (
+            <tr key={`${file ?? ""}:${line ?? 0}`}>
               <td class="number">
                 {line === undefined ? (
                   "inputs"
@@ -163,10 +164,10 @@ function Alive({ label, memory, at }: { label: string; memory: MemoryProfile; at
                   <button
                     type="button"
                     class="link code"
-                    aria-label={`Line ${line}`}
+                    aria-label={placeInWords({ line, ...(file === undefined ? {} : { file }) }).replace(/^line/, "Line")}
                     onClick={() => select({ from: "memory", span: values[0]?.span ?? undefined, names: values.map(({ name }) => name) })}
                   >
-                    {line}
+                    {shortPlace({ line, ...(file === undefined ? {} : { file }) })}
                   </button>
                 )}
               </td>

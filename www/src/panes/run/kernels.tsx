@@ -7,6 +7,7 @@ import type { Unit } from "../../report/stages";
 import { select, selection } from "../../state/selection";
 import { Columns, number } from "../../ui/columns";
 import { lazy } from "../../ui/lazy";
+import { placeInWords, shortPlace } from "../../report/place";
 import { linesOf, namesOn, spanOf } from "./places";
 
 /** The kernel whose source is shown, by part and place: `Forward 3`. */
@@ -101,17 +102,17 @@ function Row({ id, index, dispatch: { workgroups, bytes, microseconds }, kernel:
           )}
         </td>
         <td>
-          {linesOf(unit, nodes).map((line) => (
+          {linesOf(unit, nodes).map((place) => (
             <button
-              key={line}
+              key={shortPlace(place)}
               type="button"
               class="link code line"
-              aria-label={`Line ${line}`}
+              aria-label={placeInWords(place).replace(/^line/, "Line")}
               onClick={() =>
-                select({ from: "run", span: { line, column: 0, end_line: line, end_column: 0 }, names: namesOn(unit, nodes, line) })
+                select({ from: "run", span: { ...place, column: 0, end_line: place.line, end_column: 0 }, names: namesOn(unit, nodes, place) })
               }
             >
-              {line}
+              {shortPlace(place)}
             </button>
           ))}
         </td>

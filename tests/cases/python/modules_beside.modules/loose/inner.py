@@ -1,0 +1,1 @@
+WHERE = __name__

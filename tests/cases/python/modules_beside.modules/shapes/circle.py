@@ -1,0 +1,5 @@
+from areas import area
+
+
+def of(radius):
+    return 3 * area(radius, radius)

@@ -1,0 +1,2 @@
+FACTOR = 3
+MODE = "sin"
