@@ -155,8 +155,13 @@ fn join(folder: &str, name: &str) -> String {
 
 /// What a search came to.
 enum Found {
-    Package { path: String, folder: String },
-    Module { path: String },
+    Package {
+        path: String,
+        folder: String,
+    },
+    Module {
+        path: String,
+    },
     /// Folders without a file of their own.
     Namespace(Vec<String>),
 }
@@ -220,7 +225,8 @@ impl FileFinder {
             None if is_library(&full, vm)? => return Ok(vm.ctx.none()),
             None => vm.sys_module.get_attr("path", vm)?,
         };
-        let folders = vm.extract_elements_with(&folders, |entry| Ok(entry.downcast_ref::<PyStr>().map(|s| s.to_string_lossy().into_owned())))?;
+        let folders =
+            vm.extract_elements_with(&folders, |entry| Ok(entry.downcast_ref::<PyStr>().map(|s| s.to_string_lossy().into_owned())))?;
         let folders: Vec<String> = folders.into_iter().flatten().collect();
         if let Some(found) = search(&run.options.modules, run.script.path.as_str(), &folders, tail) {
             return spec_of(name, found, Kind::Beside, vm);

@@ -35,17 +35,17 @@ use web_time::Instant;
 use crate::report::sentences::{Sentence, Told};
 use crate::report::{Answer, Event, Exception, Question};
 use current::Run;
-use files::SourceFile;
 pub use current::{RunOptions, Sink};
 pub use files::ModulePath;
+use files::SourceFile;
 #[cfg(target_arch = "wasm32")]
 pub use frozen::set_library;
 use limit::Interrupter;
+pub use memory::{Counted, exhausted, on_failed_allocation};
 #[cfg(not(target_arch = "wasm32"))]
 pub use packages::has_package;
 #[cfg(target_arch = "wasm32")]
 pub use packages::set_packages;
-pub use memory::{Counted, exhausted, on_failed_allocation};
 use session::Session;
 #[cfg(not(target_arch = "wasm32"))]
 pub use supervise::supervised;

@@ -51,9 +51,9 @@ fn text(name: &str) -> Result<Vec<u8>, String> {
 }
 
 #[cfg(target_arch = "wasm32")]
-use source::text;
-#[cfg(target_arch = "wasm32")]
 pub use source::set_packages;
+#[cfg(target_arch = "wasm32")]
+use source::text;
 
 /// Where the page's packages come from.
 #[cfg(target_arch = "wasm32")]

@@ -10,8 +10,8 @@ use rustpython_vm::{
     compiler::Mode,
 };
 
-use super::absent::AbsentPackages;
 use super::RunOptions;
+use super::absent::AbsentPackages;
 use super::current;
 use super::dialect;
 use super::files::{FileFinder, ModulePath, SourceFileLoader, is_library, is_of_file};

@@ -38,8 +38,10 @@ fn span(exception: &Py<PyBaseException>, run: &Run, vm: &VirtualMachine) -> Opti
         let end_line = syntax.end_line.filter(|&end| end >= line).unwrap_or(line);
         return Some(Span { line, column, end_line, end_column, file: file.of_span() });
     }
-    let (innermost, file) =
-        entries(exception).into_iter().rev().find_map(|entry| Some(entry.clone()).zip(file_of(&entry, run).filter(|f| f.kind != Kind::Package)))?;
+    let (innermost, file) = entries(exception)
+        .into_iter()
+        .rev()
+        .find_map(|entry| Some(entry.clone()).zip(file_of(&entry, run).filter(|f| f.kind != Kind::Package)))?;
     let line = innermost.lineno.get() as u32;
     let code = innermost.frame.iframe().code();
     let range = usize::try_from(innermost.lasti / 2).ok().and_then(|index| code.locations.get(index));

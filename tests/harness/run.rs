@@ -10,8 +10,8 @@ use aot_playground::report::Report;
 use libtest_mimic::Failed;
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// How long a script may run. Most take a tenth of a second; a loaded machine takes its time.

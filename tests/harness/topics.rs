@@ -62,7 +62,9 @@ impl Case {
         let list = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/python/packages.txt")).ok()?;
         let source = std::fs::read_to_string(&self.script).ok()?;
         let mut names = list.lines().filter_map(|line| Some(line.split_once("==")?.0.to_owned()));
-        let imports = |name: &str| source.lines().any(|line| line.starts_with(&format!("import {name}")) || line.starts_with(&format!("from {name}")));
+        let imports = |name: &str| {
+            source.lines().any(|line| line.starts_with(&format!("import {name}")) || line.starts_with(&format!("from {name}")))
+        };
         names.find(|name| imports(name) && !aot_playground::python::has_package(name))
     }
 

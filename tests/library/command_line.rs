@@ -274,7 +274,8 @@ FileNotFoundError
 ";
     assert_eq!(text(&output.stdout), want);
     let stderr = text(&output.stderr);
-    let place = format!("  File \"{archive}/helpers/__init__.py\", line 2, in half\n    return x / zero\nZeroDivisionError: division by zero\n");
+    let place =
+        format!("  File \"{archive}/helpers/__init__.py\", line 2, in half\n    return x / zero\nZeroDivisionError: division by zero\n");
     assert!(stderr.ends_with(&place), "{stderr}");
 }
 

@@ -61,7 +61,10 @@ struct Bound {
 fn bounded(from: impl Read, left: &mut Bound, name: &str) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     // One more than may be, to see that there is more.
-    let read = from.take(left.bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| format!("{name}: the archive is damaged: {error}"))?;
+    let read = from
+        .take(left.bytes.saturating_add(1))
+        .read_to_end(&mut bytes)
+        .map_err(|error| format!("{name}: the archive is damaged: {error}"))?;
     let rest = left.bytes.checked_sub(read as u64);
     left.bytes = rest.ok_or_else(|| format!("{name} unpacks to more than {}", left.said))?;
     Ok(bytes)

@@ -158,7 +158,10 @@ impl CapturedGraph {
         let marks = place.marks_of_traceback().map_or_else(String::new, |m| format!("    {m}\n"));
         Some(format!(
             "\n\nUser stack:\n  File \"{}\", line {}, in {}\n    {}\n{marks}",
-            place.file, place.line(), place.function, place.code
+            place.file,
+            place.line(),
+            place.function,
+            place.code
         ))
     }
 }

@@ -80,11 +80,9 @@ fn failed(entry: &CacheEntry, values: &Values, target: &[Formula], asked: &Asked
     let targets: Vec<String> = read.iter().filter_map(equal).chain(positive).chain(target.iter().map(ToString::to_string)).collect();
     let model: Vec<(String, i128)> = values.iter().flat_map(|(name, value)| [(name.to_string(), *value), (named(name), *value)]).collect();
     let (condition, place, source) = match &asked.guard {
-        Some(guard) => (
-            condition(guard),
-            guard.source.as_ref().map(|s| format!("{}:{} in {}", s.file, s.line(), s.function)),
-            in_sources(env, guard),
-        ),
+        Some(guard) => {
+            (condition(guard), guard.source.as_ref().map(|s| format!("{}:{} in {}", s.file, s.line(), s.function)), in_sources(env, guard))
+        }
         None => (asked.formula.to_string(), None, asked.formula.to_string()),
     };
     let bisects = !switch_of(SETTINGS, "translation_validation_no_bisect").unwrap_or(false);

@@ -111,5 +111,8 @@ pub fn refuses_what_is_no_message() {
 
 /// Where there is no worker, nothing can be served, and that is said.
 pub fn serves_workers_alone() {
-    assert_eq!(interpreter::serve_interpreter(String::new(), wasm_bindgen::JsValue::UNDEFINED, true, Vec::new()), Err("this is no worker".into()));
+    assert_eq!(
+        interpreter::serve_interpreter(String::new(), wasm_bindgen::JsValue::UNDEFINED, true, Vec::new()),
+        Err("this is no worker".into())
+    );
 }

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import type { Compilation, Saved } from "../generated/report";
 import { keptOf } from "../report/counts";
 import { formatBytes, formatShape, plural } from "../report/format";
-import type { Placed } from "../report/grouping";
+import { lineText, type Placed } from "../report/grouping";
 import { tapeOf } from "../report/stages";
 import { select, selection } from "../state/selection";
 import { graphsAreOld, graphsRun } from "../state/session";
@@ -99,6 +99,7 @@ function itemsOf(compilation: Compilation): Item[] {
     name: value.name,
     bytes: value.bytes ?? undefined,
     line: value.span?.line,
+    file: value.span?.file,
     module: modules.get(value.name) ?? "",
     type: value.sym ? "SymInt" : `${value.dtype}${formatShape(value.shape)}`,
     value,
@@ -122,7 +123,7 @@ function columnsOf(listed: number, most: number, hasReasons: boolean): ListColum
       cell: ({ bytes }) => (bytes === undefined ? <></> : <Share of={bytes} total={listed} most={most} />),
       ofGroup: (bytes) => <Share of={bytes} total={listed} most={listed} />,
     },
-    { key: "line", title: "Line", number: true, text: ({ line }) => String(line ?? ""), order: ({ line }) => line ?? -1 },
+    { key: "line", title: "Line", number: true, text: lineText, order: ({ line }) => line ?? -1 },
   ];
   return hasReasons ? [...columns, { key: "why", title: "Why", text: ({ why }) => why, cell: ({ why }) => <Coded text={why} />, look: "muted why" }] : columns;
 }

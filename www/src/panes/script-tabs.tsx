@@ -6,6 +6,7 @@ import { Tabs } from "../layout/tabs";
 import { notice } from "../state/address";
 import { embedded } from "../state/embedded";
 import { closeModule, modules, namedId, nameProblem, newModule, openId, renameModule, SCRIPT } from "../state/modules";
+import { narrow } from "../state/layout";
 import { graphsRun } from "../state/session";
 import { modulesChanged } from "../state/script";
 
@@ -105,8 +106,14 @@ export function ScriptTools(): JSX.Element | null {
     modulesChanged();
   };
   return (
-    <button type="button" class="button small" title="A file beside the script, which it can import. Files, folders, zips and wheels can also be dropped on the page" onClick={add}>
-      Add file
+    <button
+      type="button"
+      class="button small"
+      aria-label="Add file"
+      title="A file beside the script, which it can import. Files, folders, zips and wheels can also be dropped on the page"
+      onClick={add}
+    >
+      {narrow.value ? "+" : "Add file"}
     </button>
   );
 }

@@ -1,4 +1,5 @@
 // Values of a list by the line or the module that made them; layers that hold the same are one group.
+import { placeInWords, shortPlace } from "./place";
 
 export const GROUPINGS = ["none", "line", "module"] as const;
 export type Grouping = (typeof GROUPINGS)[number];
@@ -9,6 +10,8 @@ export interface Placed {
   /** Nothing for what takes no bytes of a tensor. */
   bytes: number | undefined;
   line: number | undefined;
+  /** The file beside the script that it is a line of. */
+  file?: string | undefined;
   /** As in `named_modules()`: `blocks.3.attn`. */
   module: string;
   /** Dtype and shape: layers are equal where these are. */
@@ -38,6 +41,11 @@ function gathered<T, K>(items: readonly T[], of: (item: T) => K): Map<K, T[]> {
   return found;
 }
 
+const placeOf = ({ file }: Pick<Placed, "file">, line: number): { line: number; file?: string } => ({ line, ...(file === undefined ? {} : { file }) });
+
+/** Its line as a cell shows it: nothing where it has none. */
+export const lineText = (item: Pick<Placed, "line" | "file">): string => (item.line === undefined ? "" : shortPlace(placeOf(item, item.line)));
+
 /** Groups in the order of their first values. */
 export function grouped<T extends Placed>(items: readonly T[], by: Exclude<Grouping, "none">): Group<T>[] {
   const groups = new Map<string, Group<T>>();
@@ -48,13 +56,13 @@ export function grouped<T extends Placed>(items: readonly T[], by: Exclude<Group
     else groups.set(key, { key, title, times: 1, bytes, items: [...members] });
   };
   if (by === "line") {
-    for (const [line, members] of gathered(items, (item) => item.line)) {
-      put(String(line), line === undefined ? "no line: inputs and sizes" : `line ${line}`, members);
+    for (const [place, members] of gathered(items, (item) => (item.line === undefined ? undefined : placeInWords(placeOf(item, item.line))))) {
+      put(String(place), place ?? "no line: inputs and sizes", members);
     }
     return [...groups.values()];
   }
   for (const [module, members] of gathered(items, (item) => item.module)) {
-    const holds = members.map(({ type, bytes, line }) => `${type} ${bytes} ${line}`).toSorted();
+    const holds = members.map(({ type, bytes, line, file }) => `${type} ${bytes} ${line} ${file ?? ""}`).toSorted();
     put(`${folded(module)} ${holds.join("; ")}`, module === "" ? "no module" : module, members);
   }
   for (const group of groups.values()) {

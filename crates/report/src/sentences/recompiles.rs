@@ -260,7 +260,10 @@ mod tests {
         let miss = "0/0: tensor 'w' size mismatch at index 0. expected 4, actual 5. Guard failed on a parameter, consider using torch._dynamo.config.force_parameter_static_shapes = False to allow dynamism on parameters.";
         let mut counted = Counted::default();
         counted.miss(&[miss.to_owned()]);
-        assert_eq!(counted.told(0, &Files::One).causes[0].setting.as_deref(), Some("torch._dynamo.config.force_parameter_static_shapes = False"));
+        assert_eq!(
+            counted.told(0, &Files::One).causes[0].setting.as_deref(),
+            Some("torch._dynamo.config.force_parameter_static_shapes = False")
+        );
     }
 
     #[test]

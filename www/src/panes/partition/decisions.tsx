@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import type { Decision, Partition } from "../../generated/report";
 import { formatBytes, formatShape, plural } from "../../report/format";
-import type { Placed } from "../../report/grouping";
+import { lineText, type Placed } from "../../report/grouping";
 import { capacityText } from "../../report/partition";
 import { looked, word } from "../../state/looked";
 import { answerTo, compilation, query, variant } from "../../state/partition";
@@ -73,6 +73,7 @@ function itemsOf(decisions: readonly Decision[]): Item[] {
       name: decision.name,
       bytes: node?.bytes ?? undefined,
       line: decision.line ?? undefined,
+      file: node?.span?.file,
       module: node?.module_path ?? "",
       type: `${decision.fate} ${node?.dtype ?? ""}${formatShape(node?.shape)}`,
       decision,
@@ -85,7 +86,7 @@ const COLUMNS: readonly ListColumn<Item>[] = [
   { key: "fate", title: "Fate", text: ({ decision }) => decision.fate, cell: ({ decision: { fate } }) => <span class={`fate ${fate.replace(" ", "-")}`}>{fate}</span> },
   { key: "bytes", title: "Bytes", number: true, text: ({ bytes }) => (bytes === undefined ? "" : formatBytes(bytes)), order: ({ bytes }) => bytes ?? -1 },
   { key: "why", title: "Why", text: ({ decision }) => decision.reason, cell: ({ decision }) => <Coded text={decision.reason} />, look: "why" },
-  { key: "line", title: "Line", number: true, text: ({ line }) => String(line ?? ""), order: ({ line }) => line ?? -1 },
+  { key: "line", title: "Line", number: true, text: lineText, order: ({ line }) => line ?? -1 },
 ];
 
 function Name({ decision }: { decision: Decision }): JSX.Element {
