@@ -1,17 +1,26 @@
 //! What a script leaves behind: nothing that the next one meets.
 
-use aot_playground::python::{Interpreter, RunOptions, on_large_stack};
+use aot_playground::python::{Interpreter, ModulePath, RunOptions, on_large_stack};
 use aot_playground::report::{Event, Report};
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 fn run(interpreter: &Interpreter, script: &str) -> Report {
+    run_with(interpreter, script, &[])
+}
+
+/// With files beside the script.
+fn run_with(interpreter: &Interpreter, script: &str, files: &[(&str, &str)]) -> Report {
+    let mut modules = ModulePath::default();
+    modules.add("", files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())));
+    let options = RunOptions { modules: Arc::new(modules), ..RunOptions::default() };
     let report = Rc::new(RefCell::new(Report::default()));
     let sink = {
         let report = report.clone();
         Rc::new(move |event: Event| report.borrow_mut().fold(event))
     };
-    interpreter.run(script, "script.py", &RunOptions::default(), sink);
+    interpreter.run(script, "script.py", &options, sink);
     report.take()
 }
 
@@ -72,6 +81,37 @@ fn a_script_leaves_nothing_behind() {
             }
         }
         assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), 2 * POISONS.len(), wrong.join("\n"));
+    })
+    .unwrap();
+}
+
+#[test]
+fn files_beside_a_script_are_those_of_its_run() {
+    const SCRIPT: &str = "
+import torch, sys
+try:
+    import layers, tqdm, random
+    print(torch.compile(layers.f)(torch.ones(2)).tolist(), layers.__file__, tqdm.__file__ == 'tqdm.py', hasattr(random, 'theirs'))
+except ImportError as error:
+    print(error)
+layers = sys.modules.get('layers')
+if layers is not None: layers.SCALE = 100
+";
+    let said = |report: Report| format!("{}{}", report.stderr, report.stdout);
+    on_large_stack(|| {
+        let interpreter = Interpreter::new();
+        let layers = |scale: u32| format!("SCALE = {scale}\ndef f(x):\n    return x * SCALE\n");
+        let (two, three) = (layers(2), layers(3));
+        let files = |text: &str| run_with(&interpreter, SCRIPT, &[("layers.py", text), ("tqdm.py", ""), ("random.py", "theirs = 1")]);
+        let ignored = "'random' is not imported from files: the standard library has a module of this name\n";
+        for _ in 0..2 {
+            assert_eq!(said(files(&two)), format!("{ignored}[2.0, 2.0] layers.py True False\n"));
+            assert_eq!(said(files(&three)), format!("{ignored}[3.0, 3.0] layers.py True False\n"));
+            assert_eq!(said(run(&interpreter, SCRIPT)), "No module named 'layers'\n");
+            // The library's own is there again.
+            let own = run(&interpreter, "import tqdm; print(list(tqdm.tqdm([1])), tqdm.__spec__.origin)");
+            assert_eq!(said(own), "[1] frozen\n");
+        }
     })
     .unwrap();
 }

@@ -91,6 +91,28 @@ class Set(datasets.VisionDataset): pass
     assert!(report.exception.is_some_and(|e| e.message.contains("'torchvision.datasets.VisionDataset' is used")));
 }
 
+/// Whoever refuses a value names its class: a name that is absent is named by whatever it is given to.
+#[test]
+fn absent_names_say_what_they_are() {
+    let program = "
+import scipy, torch
+x = torch.ones(3)
+for use in (lambda: x[..., scipy.newaxis], lambda: torch.ones(3, dtype=scipy.float32), lambda: ','.join([scipy.name])):
+    try:
+        use()
+    except Exception as e:
+        print(type(e).__name__, str(e).split('(got ')[-1])
+";
+    let (report, _) = run(&Interpreter::new(), program);
+    assert_eq!(
+        report.stdout,
+        "IndexError scipy.newaxis, which is not available in the playground)
+TypeError ones(): argument 'dtype' must be torch.dtype, not scipy.float32, which is not available in the playground
+TypeError sequence item 0: expected str instance, scipy.name, which is not available in the playground found
+"
+    );
+}
+
 #[test]
 fn absent_packages() {
     let program = "

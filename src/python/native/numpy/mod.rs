@@ -14,10 +14,7 @@ mod module {
     use std::cell::RefCell;
 
     use rustpython_vm::{
-        Py, PyObjectRef, PyPayload, PyResult, VirtualMachine,
-        builtins::PyTupleRef,
-        function::ArgBytesLike,
-        types::Constructor,
+        Py, PyObjectRef, PyPayload, PyResult, VirtualMachine, builtins::PyTupleRef, function::ArgBytesLike, types::Constructor,
     };
 
     use super::generator::{self, Source};
@@ -197,8 +194,12 @@ mod module {
         }
         let kept = || sizes.iter().zip(&reduced).filter(|(_, reduced)| !**reduced).map(|(size, _)| *size as i64).collect::<Vec<_>>();
         let summed = match tensor.dtype() {
-            Dtype::Float64 => tensor.with_slice::<f64, _>(|data| bytes_of(&generator::sum(&data[range], &sizes, &reduced), f64::to_le_bytes)),
-            Dtype::Float32 => tensor.with_slice::<f32, _>(|data| bytes_of(&generator::sum(&data[range], &sizes, &reduced), f32::to_le_bytes)),
+            Dtype::Float64 => {
+                tensor.with_slice::<f64, _>(|data| bytes_of(&generator::sum(&data[range], &sizes, &reduced), f64::to_le_bytes))
+            }
+            Dtype::Float32 => {
+                tensor.with_slice::<f32, _>(|data| bytes_of(&generator::sum(&data[range], &sizes, &reduced), f32::to_le_bytes))
+            }
             _ => return Err(vm.new_type_error("floats are summed")),
         };
         let result = summed.and_then(|bytes| Tensor::from_bytes(&bytes, &kept(), tensor.dtype()));

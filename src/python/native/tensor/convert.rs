@@ -94,14 +94,18 @@ fn value_in(object: &PyObject, depth: usize, vm: &VirtualMachine) -> Option<Valu
 
 /// The number of one of numpy's scalars (`src/python/stdlib/numpy/_scalars.py`).
 pub fn numpy_number(object: &PyObject, vm: &VirtualMachine) -> Option<PyObjectRef> {
-    let is_scalar = object.class().has_attr(vm.ctx.intern_str("__torch_array__")) && object.class().has_attr(vm.ctx.intern_str("__trunc__"));
+    let is_scalar =
+        object.class().has_attr(vm.ctx.intern_str("__torch_array__")) && object.class().has_attr(vm.ctx.intern_str("__trunc__"));
     if is_scalar { object.get_attr("_value", vm).ok() } else { None }
 }
 
 /// The tensor that one of numpy's arrays or scalars is held in (`src/python/stdlib/numpy/_array.py`).
 pub fn numpy_tensor(object: &PyObject, vm: &VirtualMachine) -> PyResult<Option<Tensor>> {
     // Lists of numbers are long.
-    if object.class().is(vm.ctx.types.float_type) || object.class().is(vm.ctx.types.int_type) || !object.class().has_attr(vm.ctx.intern_str("__torch_array__")) {
+    if object.class().is(vm.ctx.types.float_type)
+        || object.class().is(vm.ctx.types.int_type)
+        || !object.class().has_attr(vm.ctx.intern_str("__torch_array__"))
+    {
         return Ok(None);
     }
     let tensor = vm.call_method(object, "__torch_array__", ())?;

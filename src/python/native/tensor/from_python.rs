@@ -55,18 +55,13 @@ fn join(found: &mut Option<Dtype>, dtype: Dtype) {
 }
 
 /// The numbers of nested sequences of a shape, and the dtype that they have together.
-fn flatten(
-    o: &PyObject,
-    depth: usize,
-    shape: &[i64],
-    flat: &mut Vec<Value>,
-    of: &mut Option<Dtype>,
-    vm: &VirtualMachine,
-) -> PyResult<()> {
+fn flatten(o: &PyObject, depth: usize, shape: &[i64], flat: &mut Vec<Value>, of: &mut Option<Dtype>, vm: &VirtualMachine) -> PyResult<()> {
     if let Some(array) = numpy_tensor(o, vm)? {
         let sizes = array.concrete().map_err(|e| raise(e, vm))?.sizes;
         if sizes.iter().map(|size| *size as i64).ne(shape[depth..].iter().copied()) {
-            return Err(vm.new_value_error(format!("expected sequence of length {} at dim {depth}", shape.get(depth).copied().unwrap_or(1))));
+            return Err(
+                vm.new_value_error(format!("expected sequence of length {} at dim {depth}", shape.get(depth).copied().unwrap_or(1)))
+            );
         }
         join(of, array.dtype());
         flat.extend(crate::tensor::strided::numbers(&array).map_err(|e| raise(e, vm))?.into_iter().map(value_of));
