@@ -43,6 +43,20 @@ for (const [size, viewport] of [
       assert.equal(found.join("\n"), "");
     });
 
+    it("of files beside the script has none", async () => {
+      const page = await pages.open("", { viewport });
+      await settled(page);
+      await page.getByRole("button", { name: "Add file" }).click();
+      const name = page.getByRole("textbox", { name: "Name of the file" });
+      await name.fill("no name");
+      const found = await findings(page, "naming");
+      await name.fill("helpers.py");
+      await page.keyboard.press("Enter");
+      await page.getByRole("button", { name: "Close helpers.py" }).waitFor();
+      found.push(...(await findings(page, "tabs")));
+      assert.equal(found.join("\n"), "");
+    });
+
     it("of a frame has none", async () => {
       const page = await pages.open("", { viewport });
       await settled(page);
