@@ -203,14 +203,11 @@ def _unlifted(program, check_guards):
         if spec.kind is InputKind.USER_INPUT:
             made = graph.placeholder(spec.arg.name)
             made.name = spec.arg.name
-            made.meta = dict(node.meta)
             users.append(made)
-            values[node] = made
-    for node, spec in zip(placeholders, signature.input_specs):
-        if spec.kind is not InputKind.USER_INPUT:
+        else:
             attributes[spec.target] = tensors[spec.target]
-            values[node] = graph.create_node("get_attr", spec.target, name=spec.target.replace(".", "_"))
-            values[node].meta = dict(node.meta)
+            made = graph.create_node("get_attr", spec.target, name=spec.target.replace(".", "_"))
+        made.meta, values[node] = dict(node.meta), made
     if check_guards:
         graph.create_node("call_module", "_guards_fn", tuple(users), name="_guards_fn")
     graph.graph_copy(program.graph, values)

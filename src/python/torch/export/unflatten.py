@@ -169,7 +169,7 @@ class UnflattenedModule(_Typed, torch.nn.Module):
         for entry in self.module_call_graph:
             if entry.fqn and entry.signature:
                 base, _, number = entry.fqn.partition("@")
-                called.setdefault(base, []).append((int(number or 0), self.get_submodule(redirected.get(entry.fqn, entry.fqn))))
+                called.setdefault(base, []).append((int(number or 0), _attribute(self, redirected.get(entry.fqn, entry.fqn))))
         attributes = {}
         for target in constants:
             path, _, name = target.rpartition(".")
@@ -234,6 +234,12 @@ class UnflattenedModule(_Typed, torch.nn.Module):
     def print_readable(self, print_output=True, include_stride=False, include_device=False, colored=False):
         """Prints the code of the outermost module with types and lines; returns the text."""
         return _print_readable(self, "UnflattenedModule", print_output, include_stride, include_device)
+
+
+def _attribute(module, path):
+    for name in path.split("."):
+        module = getattr(module, name)
+    return module
 
 
 def _in_order(kwargs, names):
