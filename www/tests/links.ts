@@ -48,4 +48,16 @@ export const KEPT: readonly { name: string; fragment: string; program: string; o
     options: { backend: "eager" },
     place: { stage: "captured" },
   },
+  {
+    name: "v5, files beside the program, one of them looked at",
+    fragment:
+      "#v5/TY5NTsMwEIWvMnpsEjRqKy99lSSK3HpSLJKx5TioqMotumfFLdhxIY6AQrtg-X6-p3dFgsWQ40QvMibJM4UpxVzIx-U4SqspBy3VXVWmrlsFY4BtGjyIXXoHw8vwYKpLbVslIspSlqx0oWcyRE_0_fXzcftsFR03mKKXcd_3QUPp-_sIuo4RYa84utOrqIeFuLNkrIy3zZ-LOwssTi6VJYvfgvkvSE5hG8MHNmwOHWMI49b893JdfwE",
+    program: "from helpers import double\nprint(double(2))\n",
+    options: { backend: "eager" },
+    place: { stage: "captured", selection: { span: [2, 0, 2, 20], file: "helpers.py" } },
+    files: [
+      { name: "helpers.py", text: "def double(x):\n    return x * 2  # ü🔥\n" },
+      { name: "model/__init__.py", text: "" },
+    ],
+  },
 ];
