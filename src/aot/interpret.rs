@@ -10,7 +10,7 @@ use crate::autograd::anomaly;
 use crate::dispatch::{Modes, Naming, Value, call, compare_sizes, fill_args, fill_factory_options, modes, set_modes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Arg, FakeValue, Graph, Node, NodeId, Opcode, Shown, Target, WrittenCall};
-use crate::shape::{FUNCTIONS, FloatExpr, Relation, Rounding, ShapeEnv, SymCondition, SymFloat, SymInt};
+use crate::shape::{Bitwise, FUNCTIONS, FloatExpr, Relation, Rounding, ShapeEnv, SymCondition, SymFloat, SymInt};
 use codegen::Fused;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -569,6 +569,11 @@ fn arithmetic(name: &str, args: &[Value]) -> Result<Value> {
         "neg" => &SymInt::Int(0) - &a,
         "pow" => a.to_the(&b),
         "lshift" => &a * &SymInt::Int(2).to_the(&b),
+        "rshift" => a.floor_div(&SymInt::Int(2).to_the(&b))?,
+        "abs" => a.magnitude(),
+        "and_" => a.bitwise(Bitwise::And, &b),
+        "or_" => a.bitwise(Bitwise::Or, &b),
+        "xor" => a.bitwise(Bitwise::Xor, &b),
         other => return Err(Error::not_implemented(format!("arithmetic on sizes: operator.{other}"))),
     }))
 }

@@ -6,7 +6,7 @@
 use diagnostics::error::{Error, Result};
 use dispatch::{Exclude, Key, OpEntry, Value, fill_args, lookup, run_backend};
 use graph::{Arg, Graph, Node, NodeId, Opcode, Target};
-use shape::SymInt;
+use shape::{Bitwise, SymInt};
 
 /// Runs a graph.
 pub fn interpret(graph: &Graph, inputs: Vec<Value>) -> Result<Vec<Value>> {
@@ -186,6 +186,12 @@ fn arithmetic(name: &str, a: &Value, b: &Value) -> Result<Value> {
         "mul" => return Ok(Value::from(&a * &b)),
         "floordiv" => return Ok(Value::from(a.floor_div(&b)?)),
         "mod" => return Ok(Value::from(a.modulo(&b)?)),
+        "pow" => return Ok(Value::from(a.to_the(&b))),
+        "lshift" => return Ok(Value::from(&a * &SymInt::Int(2).to_the(&b))),
+        "rshift" => return Ok(Value::from(a.floor_div(&SymInt::Int(2).to_the(&b))?)),
+        "and_" => return Ok(Value::from(a.bitwise(Bitwise::And, &b))),
+        "or_" => return Ok(Value::from(a.bitwise(Bitwise::Or, &b))),
+        "xor" => return Ok(Value::from(a.bitwise(Bitwise::Xor, &b))),
         _ => {}
     }
     let (a, b) = (a.guard_int()?, b.guard_int()?);

@@ -3,7 +3,7 @@
 use super::FakeValue;
 use super::cursor::{Cursor, device_type};
 use diagnostics::error::Result;
-use shape::{ShapeEnv, SymInt, SymbolInfo};
+use shape::{Bitwise, ShapeEnv, SymInt, SymbolInfo};
 use tensor::{Device, Dtype, TensorSpec};
 
 /// The symbols of a text: made when first met.
@@ -159,6 +159,14 @@ fn atom(cursor: &mut Cursor, symbols: &mut Symbols) -> Result<SymInt> {
         ("Mod" | "PythonMod", [a, b]) => a.modulo(b),
         ("FloorDiv" | "CleanDiv", [a, b]) => a.floor_div(b),
         ("PowByNatural", [a, b]) => Ok(a.to_the(b)),
+        ("Abs", [a]) => Ok(a.magnitude()),
+        (_, [a, b]) if let Some(op) = bitwise(name) => Ok(a.bitwise(op, b)),
         _ => Err(start.expected("`Max`, `Min`, `Mod` or `FloorDiv`")),
     }
+}
+
+/// The operation on bits that sympy calls so.
+fn bitwise(name: &str) -> Option<Bitwise> {
+    let operation = name.strip_prefix("BitwiseFn_bitwise_")?;
+    Bitwise::ALL.into_iter().find(|op| op.function().trim_end_matches('_') == operation)
 }

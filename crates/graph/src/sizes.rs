@@ -145,6 +145,11 @@ fn factor(nodes: &dyn SizeNodes, atom: &Atom) -> Result<Arg> {
         Atom::FloorDiv(a, b) => ("floordiv", a, b),
         Atom::Mod(a, b) | Atom::PythonMod(a, b) => ("mod", a, b),
         Atom::Power(a, b) => ("pow", a, b),
+        Atom::Abs(e) => {
+            let arg = compute(nodes, e)?;
+            return Ok(nodes.emit("abs", vec![arg], &expr));
+        }
+        Atom::Bitwise(op, a, b) => (op.function(), a, b),
     };
     Ok(nodes.emit(name, vec![compute(nodes, a)?, compute(nodes, b)?], &expr))
 }

@@ -34,6 +34,52 @@ pub enum Atom {
     PythonMod(Expr, Expr),
     /// `a ** b`, of an exponent that is no number.
     Power(Expr, Expr),
+    /// The distance from zero.
+    Abs(Expr),
+    /// Python's `a & b`, `a | b` or `a ^ b`.
+    Bitwise(Bitwise, Expr, Expr),
+}
+
+/// An operation on the bits of two integers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Bitwise {
+    /// `&`
+    And,
+    /// `|`
+    Or,
+    /// `^`
+    Xor,
+}
+
+impl Bitwise {
+    /// All of them.
+    pub const ALL: [Bitwise; 3] = [Bitwise::And, Bitwise::Or, Bitwise::Xor];
+
+    /// The function in Python's `operator` module.
+    pub fn function(self) -> &'static str {
+        match self {
+            Bitwise::And => "and_",
+            Bitwise::Or => "or_",
+            Bitwise::Xor => "xor",
+        }
+    }
+
+    /// How Python writes it.
+    pub fn operator(self) -> &'static str {
+        match self {
+            Bitwise::And => "&",
+            Bitwise::Or => "|",
+            Bitwise::Xor => "^",
+        }
+    }
+
+    fn of(self, a: i64, b: i64) -> i64 {
+        match self {
+            Bitwise::And => a & b,
+            Bitwise::Or => a | b,
+            Bitwise::Xor => a ^ b,
+        }
+    }
 }
 
 /// Atoms with their powers, sorted.
@@ -241,6 +287,8 @@ impl Expr {
                     Atom::FloorDiv(a, b) => a.expanded().quotient(&b.expanded(), true),
                     Atom::Mod(a, b) | Atom::PythonMod(a, b) => a.expanded().reduced_modulo(&b.expanded()),
                     Atom::Power(a, b) => a.expanded().to_the(&b.expanded()),
+                    Atom::Abs(a) => a.expanded().magnitude(),
+                    Atom::Bitwise(op, a, b) => a.expanded().bitwise(*op, &b.expanded()),
                     Atom::Max(items) => Self::extreme(items.iter().map(Expr::expanded), true),
                     Atom::Min(items) => Self::extreme(items.iter().map(Expr::expanded), false),
                 };
@@ -402,6 +450,25 @@ impl Expr {
         }
     }
 
+    /// The distance from zero. Which sign stands inside is sympy's choice: the first term's is positive.
+    pub fn magnitude(&self) -> Expr {
+        match self.as_int() {
+            Some(n) => Expr::from(n.abs()),
+            None if self.to_string().starts_with('-') => Expr::atom(Atom::Abs(self.scale(-1))),
+            None => Expr::atom(Atom::Abs(self.clone())),
+        }
+    }
+
+    /// An operation on the bits of both.
+    pub fn bitwise(&self, op: Bitwise, other: &Expr) -> Expr {
+        match (self.as_int(), other.as_int()) {
+            (Some(a), Some(b)) => Expr::from(op.of(a, b)),
+            // A number stands last.
+            (Some(_), None) => Expr::atom(Atom::Bitwise(op, other.clone(), self.clone())),
+            _ => Expr::atom(Atom::Bitwise(op, self.clone(), other.clone())),
+        }
+    }
+
     /// Python's `self % other`; the caller has excluded a divisor that is the number zero, and knows whether neither is negative.
     pub fn modulo(&self, other: &Expr, is_natural: bool) -> Expr {
         if let (Some(a), Some(b)) = (self.as_int(), other.as_int()) {
@@ -469,7 +536,10 @@ impl Expr {
             Atom::Symbol(_) => 1,
             Atom::Rounded(_) => 2,
             Atom::Sum(e) => e.nodes(),
-            Atom::FloorDiv(a, b) | Atom::Mod(a, b) | Atom::PythonMod(a, b) | Atom::Power(a, b) => 1 + a.nodes() + b.nodes(),
+            Atom::Abs(e) => 1 + e.nodes(),
+            Atom::FloorDiv(a, b) | Atom::Mod(a, b) | Atom::PythonMod(a, b) | Atom::Power(a, b) | Atom::Bitwise(_, a, b) => {
+                1 + a.nodes() + b.nodes()
+            }
             Atom::Max(items) | Atom::Min(items) => 1 + items.iter().map(Expr::nodes).sum::<usize>(),
         };
         let of_term = |(m, c): (&Monomial, &i64)| {
@@ -492,6 +562,8 @@ impl Expr {
             Atom::Mod(..) => Some(0),
             Atom::PythonMod(_, b) => natural(b).filter(|n| *n > 0).map(|_| 0),
             Atom::Power(a, _) => natural(a).map(|n| n.min(1)),
+            Atom::Abs(_) => Some(0),
+            Atom::Bitwise(..) => None,
             Atom::Max(items) => items.iter().filter_map(natural).max(),
             Atom::Min(items) => items.iter().map(natural).min()?,
         };
@@ -510,7 +582,7 @@ impl Expr {
     pub fn has_division(&self) -> bool {
         let divides = |atom: &Atom| match atom {
             Atom::Symbol(_) | Atom::Rounded(_) => false,
-            Atom::FloorDiv(..) | Atom::Mod(..) | Atom::PythonMod(..) | Atom::Power(..) => true,
+            Atom::FloorDiv(..) | Atom::Mod(..) | Atom::PythonMod(..) | Atom::Power(..) | Atom::Abs(_) | Atom::Bitwise(..) => true,
             Atom::Sum(e) => e.has_division(),
             Atom::Max(items) | Atom::Min(items) => items.iter().any(Expr::has_division),
         };
@@ -537,6 +609,8 @@ impl Expr {
                         if b.as_int() == Some(0) { Expr::atom(Atom::Mod(a, b)) } else { a.modulo(&b, is_natural) }
                     }
                     Atom::Power(a, b) => a.substitute(with).to_the(&b.substitute(with)),
+                    Atom::Abs(e) => e.substitute(with).magnitude(),
+                    Atom::Bitwise(op, a, b) => a.substitute(with).bitwise(*op, &b.substitute(with)),
                     Atom::Max(items) => Self::extreme(items.iter().map(|e| e.substitute(with)), true),
                     Atom::Min(items) => Self::extreme(items.iter().map(|e| e.substitute(with)), false),
                 };
@@ -564,8 +638,8 @@ impl Expr {
                         found.insert(s.clone());
                     }
                     Atom::Rounded(Rounded(_, float)) => found.extend(float.sizes()),
-                    Atom::Sum(e) => found.extend(e.symbols()),
-                    Atom::FloorDiv(a, b) | Atom::Mod(a, b) | Atom::PythonMod(a, b) | Atom::Power(a, b) => {
+                    Atom::Sum(e) | Atom::Abs(e) => found.extend(e.symbols()),
+                    Atom::FloorDiv(a, b) | Atom::Mod(a, b) | Atom::PythonMod(a, b) | Atom::Power(a, b) | Atom::Bitwise(_, a, b) => {
                         found.extend(a.symbols());
                         found.extend(b.symbols());
                     }
@@ -603,6 +677,8 @@ impl fmt::Display for Atom {
             Atom::Mod(a, b) => write!(f, "Mod({a}, {b})"),
             Atom::PythonMod(a, b) => write!(f, "PythonMod({a}, {b})"),
             Atom::Power(a, b) => write!(f, "PowByNatural({a}, {b})"),
+            Atom::Abs(e) => write!(f, "Abs({e})"),
+            Atom::Bitwise(op, a, b) => write!(f, "BitwiseFn_bitwise_{}({a}, {b})", op.function().trim_end_matches('_')),
         }
     }
 }
@@ -632,7 +708,8 @@ impl fmt::Display for Expr {
             // Quotients and remainders bind loosely: within anything larger they stand in parentheses of their own.
             let alone = self.0.len() == 1 && m.len() == 1 && *c == 1;
             let factor = |(atom, power): &(Atom, u32)| {
-                let loose = matches!(atom, Atom::FloorDiv(..) | Atom::Mod(..) | Atom::PythonMod(..)) && !(alone && *power == 1);
+                let loose =
+                    matches!(atom, Atom::FloorDiv(..) | Atom::Mod(..) | Atom::PythonMod(..) | Atom::Bitwise(..)) && !(alone && *power == 1);
                 let base = if loose { format!("({atom})") } else { atom.to_string() };
                 if *power == 1 { base } else { format!("{base}**{power}") }
             };

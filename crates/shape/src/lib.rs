@@ -18,7 +18,7 @@ mod validation_log;
 
 pub use condition::SymCondition;
 pub use env::{FloatGuard, ShapeEnv, ShapeGuard, SymbolInfo};
-pub use expr::{Atom, Expr, Symbol};
+pub use expr::{Atom, Bitwise, Expr, Symbol};
 pub use relation::Relation;
 pub use solve::GuardOnOne;
 pub use symfloat::{FUNCTIONS, FloatExpr, Rounded, Rounding, SymFloat};

@@ -31,6 +31,8 @@ fn of_atom(atom: &Atom) -> String {
         Atom::FloorDiv(a, b) => format!("({} // {})", a.as_operand(), b.as_operand()),
         Atom::Mod(a, b) | Atom::PythonMod(a, b) => format!("({} % {})", a.as_operand(), b.as_operand()),
         Atom::Power(a, b) => format!("({} ** {})", a.as_operand(), b.as_operand()),
+        Atom::Bitwise(op, a, b) => format!("({} {} {})", a.as_operand(), op.operator(), b.as_operand()),
+        Atom::Abs(e) => format!("abs({})", e.in_python()),
         Atom::Symbol(_) | Atom::Rounded(_) | Atom::Max(_) | Atom::Min(_) => atom.to_string(),
     }
 }

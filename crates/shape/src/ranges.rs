@@ -146,6 +146,14 @@ impl Expr {
             // No power is smaller than zero, where its base is not.
             Atom::Power(a, _) if a.range(of).low.is_some_and(|low| low >= 0) => Range { low: Some(0), high: None },
             Atom::Power(..) => Range::ALL,
+            Atom::Abs(e) => {
+                let own = e.range(of);
+                let away = own.larger(own.negated());
+                Range { low: away.low.max(Some(0)), high: away.high }
+            }
+            // No bit says that it is negative, where none does in either.
+            Atom::Bitwise(_, a, b) if a.range(of).low >= Some(0) && b.range(of).low >= Some(0) => Range { low: Some(0), high: None },
+            Atom::Bitwise(..) => Range::ALL,
             Atom::Max(items) => folded(items, Range::larger),
             Atom::Min(items) => folded(items, |a, b| a.negated().larger(b.negated()).negated()),
         };

@@ -41,7 +41,7 @@ fn modulus(of: &Expr, symbol: &Symbol) -> Option<i64> {
                     found = lcm(found, divisor / gcd(coefficient, divisor));
                 }
             }
-            Atom::Rounded(_) | Atom::Max(_) | Atom::Min(_) | Atom::Power(..) => return None,
+            Atom::Rounded(_) | Atom::Max(_) | Atom::Min(_) | Atom::Power(..) | Atom::Abs(_) | Atom::Bitwise(..) => return None,
         }
     }
     Some(found)

@@ -1,6 +1,6 @@
 //! `SymInt`: a size that is a number, or an expression in a [`ShapeEnv`].
 
-use super::{Expr, Operation, Relation, ShapeEnv, Symbol};
+use super::{Bitwise, Expr, Operation, Relation, ShapeEnv, Symbol};
 use diagnostics::error::{Error, ErrorKind, Result};
 use std::collections::HashMap;
 use std::fmt;
@@ -86,6 +86,27 @@ impl SymInt {
     /// Python's `self ** exponent`, of an exponent that is not negative.
     pub fn to_the(&self, exponent: &SymInt) -> SymInt {
         self.combine(exponent, Operation::Power, Expr::to_the)
+    }
+
+    /// The distance from zero: the number or its negative, where its sign is known.
+    pub fn magnitude(&self) -> SymInt {
+        match self {
+            SymInt::Int(i) => SymInt::Int(i.wrapping_abs()),
+            SymInt::Sym(expr, env) => match env.bounds(expr) {
+                (Some(0..), _) => self.clone(),
+                (_, Some(..=0)) => &SymInt::Int(0) - self,
+                _ => SymInt::of(expr.magnitude(), env),
+            },
+        }
+    }
+
+    /// An operation on the bits of both.
+    pub fn bitwise(&self, op: Bitwise, other: &SymInt) -> SymInt {
+        let result = self.expr().bitwise(op, &other.expr());
+        match self.env2(other) {
+            Some(env) => SymInt::of(result, env),
+            None => SymInt::Int(result.as_int().unwrap_or_default()),
+        }
     }
 
     /// Python's `self % other`.

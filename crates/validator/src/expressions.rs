@@ -31,6 +31,8 @@ fn atom(atom: &Atom) -> Term {
         Atom::Min(items) => Term::Min(items.iter().map(term).collect()),
         Atom::Mod(a, b) | Atom::PythonMod(a, b) => Term::Mod(one(a), one(b)),
         Atom::Power(a, b) => Term::Power(one(a), one(b)),
+        Atom::Abs(e) => Term::Max(vec![term(e), Term::Product(vec![Term::Number(-1), term(e)])]),
+        Atom::Bitwise(..) => Term::Opaque(atom.to_string().into()),
     }
 }
 

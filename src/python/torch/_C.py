@@ -100,7 +100,7 @@ class _SymNumber:
         plain = getattr(_operator, name, None) or divmod
         return (lambda self, other: plain(self._number(), other)), (lambda self, other: plain(other, self._number()))
 
-    for _name in ("divmod", "lshift", "rshift", "and_", "or_", "xor"):
+    for _name in ("divmod", "lshift", "rshift"):
         _dunder = _name.rstrip("_")
         locals()[f"__{_dunder}__"], locals()[f"__r{_dunder}__"] = _of_numbers(_name)
     del _binary, _reflected, _of_numbers, _name, _plain, _dunder
@@ -162,6 +162,10 @@ class _SymNumber:
         return type(self._number()), (self._number(),)
 
 
+def _is_symbolic_or_int(value):
+    return type(value) in (int, SymInt)
+
+
 class SymInt(_SymNumber):
     """A symbolic integer."""
 
@@ -197,6 +201,35 @@ class SymInt(_SymNumber):
     numerator = real = property(lambda self: self)
     denominator = property(lambda self: 1)
     imag = property(lambda self: 0)
+
+    def __rshift__(self, other):
+        return _native._sym_op("rshift", self, other) if other >= 0 else self._number() >> other
+
+    def __rrshift__(self, other):
+        return _native._sym_op("rshift", other, self) if type(other) is int and self >= 0 else other >> self._number()
+
+    def _of_bits(name):
+        plain = getattr(_operator, name)
+
+        def forward(self, other):
+            return _native._sym_op(name, self, other) if _is_symbolic_or_int(other) else plain(self._number(), other)
+
+        def reflected(self, other):
+            # The order of two does not count: a number stands last.
+            return _native._sym_op(name, self, other) if _is_symbolic_or_int(other) else plain(other, self._number())
+
+        return forward, reflected
+
+    __and__, __rand__ = _of_bits("and_")
+    __or__, __ror__ = _of_bits("or_")
+    __xor__, __rxor__ = _of_bits("xor")
+    del _of_bits
+
+    def __invert__(self):
+        return ~self._number()
+
+    def __abs__(self):
+        return _native._sym_op("abs", self, 0)
 
     def bit_length(self):
         return self._number().bit_length()

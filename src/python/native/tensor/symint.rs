@@ -16,7 +16,7 @@ use super::errors::raise;
 use crate::dispatch::Value;
 use crate::dynamo::Unsupported;
 use crate::error::{Error, ErrorKind, Result};
-use crate::shape::{FloatExpr, Relation, Rounding, ShapeEnv, SymCondition, SymFloat, SymInt};
+use crate::shape::{Bitwise, FloatExpr, Relation, Rounding, ShapeEnv, SymCondition, SymFloat, SymInt};
 
 /// `torch.SymInt.node`
 #[pyclass(module = "torch", name = "SymNode")]
@@ -136,6 +136,11 @@ fn arithmetic(name: &str, a: &SymInt, b: &SymInt) -> Result<(&'static str, SymIn
         "neg" => ("neg", &SymInt::Int(0) - a),
         "pow" => ("pow", a.to_the(b)),
         "lshift" => ("lshift", a * &SymInt::Int(2).to_the(b)),
+        "rshift" => ("rshift", a.floor_div(&SymInt::Int(2).to_the(b))?),
+        "abs" => ("abs", a.magnitude()),
+        "and_" => ("and_", a.bitwise(Bitwise::And, b)),
+        "or_" => ("or_", a.bitwise(Bitwise::Or, b)),
+        "xor" => ("xor", a.bitwise(Bitwise::Xor, b)),
         _ => ("add", a + b),
     })
 }
@@ -530,7 +535,7 @@ pub fn operate(name: &str, a: &PyObject, b: &PyObject, vm: &VirtualMachine) -> P
     let (name, result) = arithmetic(name, &a, &b).map_err(|e| raise(e, vm))?;
     if let Some(recorder) = crate::dynamo::tracing::recorder() {
         let operands = [&a, &b];
-        recorder.computed(name, if name == "neg" { &operands[..1] } else { &operands }, &result);
+        recorder.computed(name, if name == "neg" || name == "abs" { &operands[..1] } else { &operands }, &result);
     } else if let Some(tracer) = crate::aot::trace::current_tracer() {
         tracer.script_calculated(name, [&a, &b], &result).map_err(|e| raise(e, vm))?;
     }
