@@ -18,6 +18,7 @@ mod calls;
 mod layer;
 mod layout;
 mod origin;
+mod repeated;
 mod sizes;
 
 pub use calls::Piece;
@@ -102,7 +103,7 @@ pub struct Tracer {
     /// What tells the subgraphs that calls share from each other, by the number that each has.
     repeated: RefCell<Vec<Rc<str>>>,
     /// What gradients of calls of shared subgraphs looked like: those that look alike share a backward, too.
-    pub(super) backwards_of_repeated: RefCell<Vec<(Rc<str>, super::higher_order::invoke_subgraph::Look)>>,
+    backwards_of_repeated: RefCell<Vec<(Rc<str>, repeated::Look)>>,
     /// Whether the graph is that of the calls as they are made (`make_fx`): a constant is read wherever it is used.
     as_called: bool,
     /// Where what the script calculates with sizes is recorded as it does, who knows where the script is.

@@ -65,7 +65,8 @@ impl Body for Backward {
         let tangents = given_gradients(node, grads)?;
         let region = Region { body: &self.body, primals: &self.operands, tangents: &tangents };
         let traced = region_backward(&region)?;
-        let identifier = format!("bw_{}_{}", self.identifier, number_of(&self.identifier, &tangents));
+        let number = current_tracer().map_or(0, |tracer| tracer.number_of_backward(&self.identifier, &tangents));
+        let identifier = format!("bw_{}_{}", self.identifier, number);
         let found = record(identifier.into(), traced, [&self.operands[..], &tangents].concat())?;
         let grads = self.operands.iter().zip(found).filter(|(operand, _)| operand.as_tensor().is_some());
         grads.map(|(_, grad)| if grad.is_none() { Ok(None) } else { grad.into_tensor().map(Some) }).collect()
@@ -74,39 +75,4 @@ impl Body for Backward {
     fn as_any(&self) -> &dyn Any {
         self
     }
-}
-
-/// What gradients look like, and for each the last that is the same tensor.
-pub(in crate::aot) struct Look {
-    specs: Vec<TensorSpec>,
-    same: Vec<Option<usize>>,
-}
-
-/// The number of a backward: gradients that look alike have one.
-fn number_of(identifier: &Rc<str>, tangents: &[Value]) -> usize {
-    let Some(tracer) = current_tracer() else { return 0 };
-    let tensors: Vec<&Tensor> = tangents.iter().filter_map(Value::as_tensor).collect();
-    let look = Look {
-        specs: tensors.iter().map(|t| t.spec()).collect(),
-        same: tensors.iter().map(|t| tensors.iter().rposition(|o| o.is(t))).collect(),
-    };
-    let mut known = tracer.backwards_of_repeated.borrow_mut();
-    let mut of_region = known.iter().filter(|(of, _)| of == identifier);
-    let count = of_region.clone().count();
-    match of_region.position(|(_, other)| looks_alike(other, &look)) {
-        Some(i) => i,
-        None => {
-            known.push((identifier.clone(), look));
-            count
-        }
-    }
-}
-
-fn looks_alike(a: &Look, b: &Look) -> bool {
-    let same = |(a, b): (&TensorSpec, &TensorSpec)| {
-        let lists = [(&a.geometry.sizes, &b.geometry.sizes), (&a.geometry.strides, &b.geometry.strides)];
-        let equal = lists.iter().all(|(x, y)| x.len() == y.len() && x.iter().zip(y.iter()).all(|(x, y)| x.statically_eq(y.clone())));
-        equal && a.dtype == b.dtype && a.device == b.device
-    };
-    a.same == b.same && a.specs.iter().zip(&b.specs).all(same)
 }

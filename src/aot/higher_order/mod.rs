@@ -7,7 +7,7 @@ mod cond;
 mod flex_attention;
 pub(in crate::aot) mod flex_math;
 pub(in crate::aot) mod hook;
-pub(in crate::aot) mod invoke_subgraph;
+mod invoke_subgraph;
 mod map;
 pub(super) mod mod_index;
 pub(super) mod operator;

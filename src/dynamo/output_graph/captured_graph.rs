@@ -1,13 +1,13 @@
 //! A captured graph: its inputs, symbols and modes when it ends, and what is dropped from it then.
 
 use super::graph_arg::GraphArg;
+use super::single_calls::inline_single_calls;
 use super::torch_calls::{shown, with_source_fns};
 use super::tracer::Recorder;
 use crate::aot::BackwardState;
 use crate::dispatch::{Value, modes};
 use crate::dynamo::dynamic_shapes::{Place, Witness};
 use crate::dynamo::guards::global_state::State;
-use crate::dynamo::variables::invoke_subgraph::inline_single_calls;
 use crate::error::{Error, Result};
 use crate::graph::{self, Arg, FakeValue, Graph, NodeId, Opcode, Target, WrittenCall};
 use crate::shape::{Expr, FloatExpr, ShapeEnv, SymFloat, SymInt, Symbol, SymbolInfo};

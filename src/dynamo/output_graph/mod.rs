@@ -5,8 +5,10 @@ pub(super) mod backward_state;
 pub(super) mod captured_graph;
 pub(super) mod graph_arg;
 pub(super) mod layer;
+pub(super) mod regions;
 pub(super) mod retrace;
 pub(super) mod runtime_asserts;
+pub(super) mod single_calls;
 pub(super) mod state;
 
 pub(super) mod subgraph;

@@ -5,13 +5,23 @@ use super::graph_arg::GraphArg;
 use super::written::Writing;
 use crate::dispatch::Value;
 use crate::dynamo::dynamic_shapes::Symbols;
-use crate::dynamo::variables::invoke_subgraph::Region;
 use crate::graph::{Graph, NodeId};
 use crate::shape::{Expr, FloatExpr, Relation, SymInt};
 use crate::tensor::Tensor;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
+
+/// A subgraph that calls may share.
+pub struct Region {
+    /// The code that it is a call of.
+    pub code: usize,
+    /// Its subgraph, and the name of that.
+    pub body: Graph,
+    pub name: Rc<str>,
+    /// Which of its inputs require grad.
+    pub requires_grad: Vec<bool>,
+}
 
 /// One graph (PyTorch's `OutputGraph`).
 pub(in crate::dynamo) struct OutputGraph {

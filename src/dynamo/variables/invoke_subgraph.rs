@@ -1,5 +1,4 @@
-//! Regions that a script marks to be compiled once (`torch.compiler.nested_compile_region`), captured as calls of `invoke_subgraph`. Calls
-//! of one function that compute the same of inputs that look the same share a subgraph; one that a single call has stands in its place.
+//! Regions that a script marks to be compiled once (`torch.compiler.nested_compile_region`), captured as calls of `invoke_subgraph`.
 
 use std::rc::Rc;
 
@@ -13,21 +12,10 @@ use crate::autograd::meta;
 use crate::dispatch::Value;
 use crate::dynamo::eval_frame::call::in_body;
 use crate::dynamo::{Part, Recorder, from_user_code};
-use crate::graph::regions::{INVOKE_SUBGRAPH, identifier, inline, is_same_computation};
-use crate::graph::{Arg, Graph, NodeId, Opcode};
+use crate::graph::Arg;
+use crate::graph::regions::INVOKE_SUBGRAPH;
 use crate::python::native::tensor::raise;
 use crate::tensor::Tensor;
-
-/// A subgraph that calls may share.
-pub(in crate::dynamo) struct Region {
-    /// The code that it is a call of.
-    code: usize,
-    /// Its subgraph, and the name of that.
-    body: Graph,
-    name: Rc<str>,
-    /// Which of its inputs require grad.
-    requires_grad: Vec<bool>,
-}
 
 /// The operator where it is refused.
 const FULL_NAME: &str = "torch.ops.higher_order.invoke_subgraph";
@@ -105,38 +93,4 @@ fn refuse_shared_memory(
         }
     }
     Ok(())
-}
-
-impl Recorder {
-    /// The node that names the subgraph of a region, and the name: that of an earlier call where it computes the same.
-    fn shared_subgraph(&self, code: usize, body: &Graph, requires_grad: &[bool]) -> (NodeId, Rc<str>) {
-        let output = self.output();
-        let is_it = |r: &&Region| r.code == code && r.requires_grad == requires_grad && is_same_computation(&r.body, body);
-        let known = output.regions.borrow().iter().find(is_it).map(|region| region.name.clone());
-        let name = known.unwrap_or_else(|| {
-            let name: Rc<str> = format!("subgraph_{}", output.regions.borrow().len()).into();
-            let region = Region { code, body: body.clone(), name: name.clone(), requires_grad: requires_grad.to_vec() };
-            output.regions.borrow_mut().push(region);
-            name
-        });
-        // One that was met in another body is no subgraph of this graph yet.
-        let is_there = output.graph.borrow().subgraphs.iter().any(|(known, _)| *known == name);
-        if !is_there {
-            output.graph.borrow_mut().subgraphs.push((name.clone(), body.clone()));
-        }
-        (self.names_subgraph(&name), name)
-    }
-}
-
-/// Regions that a single call has stand in its place.
-pub(in crate::dynamo) fn inline_single_calls(graph: &mut Graph) {
-    let calls: Vec<(NodeId, Rc<str>)> = graph.nodes().filter_map(|n| Some((n.id, identifier(n)?.clone()))).collect();
-    for (call, name) in &calls {
-        if calls.iter().filter(|(_, other)| other == name).count() == 1 {
-            inline(graph, *call);
-        }
-    }
-    let named: Vec<String> = graph.nodes().filter(|n| n.opcode == Opcode::GetAttr).map(|n| n.target.text()).collect();
-    let singles = |name: &Rc<str>| calls.iter().any(|(_, of)| of == name) && !named.iter().any(|n| *n == **name);
-    graph.subgraphs.retain(|(name, _)| !singles(name));
 }

@@ -6,6 +6,6 @@ pub(super) mod closures;
 pub(super) mod control_flow;
 pub(super) mod flex_attention;
 pub(super) mod higher_order_ops;
-pub(in crate::dynamo) mod invoke_subgraph;
+pub(super) mod invoke_subgraph;
 pub(super) mod nn_module;
 pub(super) mod torch;
