@@ -126,4 +126,10 @@ describe("files beside the script", () => {
     await page.locator(".graph-text .cm-line", { hasText: "aten.permute" }).first().click();
     await shows(page.locator("[data-pane=script] .cm-linked"), 'return rearrange(x, "a b -> b a")');
   });
+
+  it("may be numpy, whose numbers are numpy's", async () => {
+    const page = await pages.open();
+    await write(page, "import numpy as np\nimport torch\n\na = np.random.default_rng(0).normal(size=2)\nprint(a, torch.from_numpy(a * 2).sum().item() < 0)\n");
+    await shows(output(page), "[ 0.12573022 -0.13210486] True");
+  });
 });
