@@ -10,7 +10,7 @@ use crate::autograd::anomaly;
 use crate::dispatch::{Modes, Naming, Value, call, compare_sizes, fill_args, fill_factory_options, modes, set_modes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Arg, FakeValue, Graph, Node, NodeId, Opcode, Shown, Target, WrittenCall};
-use crate::shape::{Bitwise, FUNCTIONS, FloatExpr, Relation, Rounding, ShapeEnv, SymCondition, SymFloat, SymInt};
+use crate::shape::{FUNCTIONS, FloatExpr, Relation, Rounding, ShapeEnv, SymCondition, SymFloat, SymInt};
 use codegen::Fused;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -558,24 +558,8 @@ fn arithmetic(name: &str, args: &[Value]) -> Result<Value> {
         return terms.iter().try_fold(SymInt::Int(0), |sum, term| Ok(&sum + &term.sym_int()?)).map(Value::Int);
     }
     let (a, b) = (args[0].sym_int()?, args.get(1).map_or(Ok(SymInt::Int(0)), Value::sym_int)?);
-    Ok(Value::Int(match name {
-        "add" => &a + &b,
-        "sub" => &a - &b,
-        "mul" => &a * &b,
-        "floordiv" => a.floor_div(&b)?,
-        "mod" => a.modulo(&b)?,
-        "sym_max" => a.max(&b),
-        "sym_min" => a.min(&b),
-        "neg" => &SymInt::Int(0) - &a,
-        "pow" => a.to_the(&b),
-        "lshift" => &a * &SymInt::Int(2).to_the(&b),
-        "rshift" => a.floor_div(&SymInt::Int(2).to_the(&b))?,
-        "abs" => a.magnitude(),
-        "and_" => a.bitwise(Bitwise::And, &b),
-        "or_" => a.bitwise(Bitwise::Or, &b),
-        "xor" => a.bitwise(Bitwise::Xor, &b),
-        other => return Err(Error::not_implemented(format!("arithmetic on sizes: operator.{other}"))),
-    }))
+    let made = SymInt::calculated(name, &a, &b)?;
+    made.map(Value::Int).ok_or_else(|| Error::not_implemented(format!("arithmetic on sizes: operator.{name}")))
 }
 
 fn value(arg: &Arg, values: &[Value]) -> Result<Value> {

@@ -6,7 +6,7 @@
 use diagnostics::error::{Error, Result};
 use dispatch::{Exclude, Key, OpEntry, Value, fill_args, lookup, run_backend};
 use graph::{Arg, Graph, Node, NodeId, Opcode, Target};
-use shape::{Bitwise, SymInt};
+use shape::SymInt;
 
 /// Runs a graph.
 pub fn interpret(graph: &Graph, inputs: Vec<Value>) -> Result<Vec<Value>> {
@@ -154,7 +154,7 @@ pub fn plain_call(node: &Node, args: &[Value]) -> Result<Value> {
         (Target::Op(name), [tensor]) if &**name == COUNT => Ok(Value::from(tensor.tensor()?.numel())),
         (Target::Operator(name), [a]) if &**name == "sym_float" => Ok(Value::Float(a.float()?)),
         (Target::Operator(name), [a]) if matches!((&**name, a), ("neg", Value::Float(_))) => Ok(Value::Float(-a.float()?)),
-        (Target::Operator(name), [a]) if &**name == "neg" => Ok(Value::from(&SymInt::Int(0) - &a.sym_int()?)),
+        (Target::Operator(name), [a]) => arithmetic(name, a, &Value::from(0)),
         (Target::Operator(name), [a, b]) => arithmetic(name, a, b),
         _ => Err(Error::not_implemented(format!("{} cannot be run in a compiled graph", node.target.text()))),
     }
@@ -180,19 +180,8 @@ fn arithmetic(name: &str, a: &Value, b: &Value) -> Result<Value> {
         });
     }
     let (a, b) = (a.sym_int()?, b.sym_int()?);
-    match name {
-        "add" => return Ok(Value::from(&a + &b)),
-        "sub" => return Ok(Value::from(&a - &b)),
-        "mul" => return Ok(Value::from(&a * &b)),
-        "floordiv" => return Ok(Value::from(a.floor_div(&b)?)),
-        "mod" => return Ok(Value::from(a.modulo(&b)?)),
-        "pow" => return Ok(Value::from(a.to_the(&b))),
-        "lshift" => return Ok(Value::from(&a * &SymInt::Int(2).to_the(&b))),
-        "rshift" => return Ok(Value::from(a.floor_div(&SymInt::Int(2).to_the(&b))?)),
-        "and_" => return Ok(Value::from(a.bitwise(Bitwise::And, &b))),
-        "or_" => return Ok(Value::from(a.bitwise(Bitwise::Or, &b))),
-        "xor" => return Ok(Value::from(a.bitwise(Bitwise::Xor, &b))),
-        _ => {}
+    if let Some(made) = SymInt::calculated(name, &a, &b)? {
+        return Ok(Value::Int(made));
     }
     let (a, b) = (a.guard_int()?, b.guard_int()?);
     Ok(Value::Bool(match name {

@@ -88,6 +88,34 @@ impl SymInt {
         self.combine(exponent, Operation::Power, Expr::to_the)
     }
 
+    /// What the function of this name in Python's `operator` module, or in torch, makes of integers; of those of one argument, the
+    /// second is not read. `None` for another name.
+    ///
+    /// # Errors
+    ///
+    /// Where the divisor is zero.
+    pub fn calculated(operator: &str, a: &SymInt, b: &SymInt) -> Result<Option<SymInt>> {
+        let power = || SymInt::Int(2).to_the(b);
+        Ok(Some(match operator {
+            "add" => a + b,
+            "sub" => a - b,
+            "mul" => a * b,
+            "floordiv" => a.floor_div(b)?,
+            "mod" => a.modulo(b)?,
+            "sym_max" => a.max(b),
+            "sym_min" => a.min(b),
+            "neg" => &SymInt::Int(0) - a,
+            "abs" => a.magnitude(),
+            "pow" => a.to_the(b),
+            "lshift" => a * &power(),
+            "rshift" => a.floor_div(&power())?,
+            other => match Bitwise::ALL.into_iter().find(|op| op.function() == other) {
+                Some(op) => a.bitwise(op, b),
+                None => return Ok(None),
+            },
+        }))
+    }
+
     /// The distance from zero: the number or its negative, where its sign is known.
     pub fn magnitude(&self) -> SymInt {
         match self {

@@ -16,7 +16,7 @@ use super::errors::raise;
 use crate::dispatch::Value;
 use crate::dynamo::Unsupported;
 use crate::error::{Error, ErrorKind, Result};
-use crate::shape::{Bitwise, FloatExpr, Relation, Rounding, ShapeEnv, SymCondition, SymFloat, SymInt};
+use crate::shape::{FloatExpr, Relation, Rounding, ShapeEnv, SymCondition, SymFloat, SymInt};
 
 /// `torch.SymInt.node`
 #[pyclass(module = "torch", name = "SymNode")]
@@ -126,23 +126,13 @@ fn relation(name: &str) -> Option<Relation> {
 
 /// The result, and the function of Python's or PyTorch's that makes it.
 fn arithmetic(name: &str, a: &SymInt, b: &SymInt) -> Result<(&'static str, SymInt)> {
-    Ok(match name {
-        "sub" => ("sub", a - b),
-        "mul" => ("mul", a * b),
-        "floordiv" => ("floordiv", a.floor_div(b)?),
-        "mod" => ("mod", a.modulo(b)?),
-        "max" => ("sym_max", a.max(b)),
-        "min" => ("sym_min", a.min(b)),
-        "neg" => ("neg", &SymInt::Int(0) - a),
-        "pow" => ("pow", a.to_the(b)),
-        "lshift" => ("lshift", a * &SymInt::Int(2).to_the(b)),
-        "rshift" => ("rshift", a.floor_div(&SymInt::Int(2).to_the(b))?),
-        "abs" => ("abs", a.magnitude()),
-        "and_" => ("and_", a.bitwise(Bitwise::And, b)),
-        "or_" => ("or_", a.bitwise(Bitwise::Or, b)),
-        "xor" => ("xor", a.bitwise(Bitwise::Xor, b)),
-        _ => ("add", a + b),
-    })
+    const NAMES: &[&str] = &["sub", "mul", "floordiv", "mod", "neg", "abs", "pow", "lshift", "rshift", "and_", "or_", "xor"];
+    let name = match name {
+        "max" => "sym_max",
+        "min" => "sym_min",
+        other => NAMES.iter().find(|name| **name == other).copied().unwrap_or("add"),
+    };
+    Ok((name, SymInt::calculated(name, a, b)?.unwrap_or_else(|| a + b)))
 }
 
 /// An operand of arithmetic on floats, and where its symbols are known.
