@@ -59,8 +59,7 @@ pub fn inline(graph: &mut Graph, call: NodeId) {
         .filter(|n| n.target == Target::Getitem && n.args.first() == Some(&Arg::Node(call)))
         .filter_map(|n| if let Some(Arg::Int(i)) = n.args.get(1) { Some((n.id, usize::try_from(*i).ok()?)) } else { None })
         .collect();
-    // Their names are free for what stands in their place.
-    let gone: Vec<NodeId> = items.iter().map(|(id, _)| *id).chain([call, named]).collect();
+    let gone: Vec<NodeId> = items.iter().map(|(id, _)| *id).chain([named]).collect();
     for inner in &body.subgraphs {
         if !graph.subgraphs.iter().any(|(name, _)| *name == inner.0) {
             graph.subgraphs.push(inner.clone());
@@ -81,15 +80,18 @@ pub fn inline(graph: &mut Graph, call: NodeId) {
         })
         .collect();
     graph.replace_all(&results);
-    let order: Vec<NodeId> = graph.nodes().map(|n| n.id).filter(|id| !made.contains(id)).collect();
-    let place = |id: NodeId| {
+    put_in_place(graph, call, &made, &gone);
+}
+
+/// Moves nodes to where a call was, which goes, as others do that nobody reads any more.
+pub fn put_in_place(graph: &mut Graph, call: NodeId, made: &[NodeId], gone: &[NodeId]) {
+    let mut order = Vec::with_capacity(graph.len());
+    for id in graph.nodes().map(|n| n.id).filter(|id| !made.contains(id)) {
         if id == call {
-            made.clone()
-        } else if gone.contains(&id) {
-            Vec::new()
-        } else {
-            vec![id]
+            order.extend(made);
+        } else if !gone.contains(&id) {
+            order.push(id);
         }
-    };
-    graph.reorder(order.into_iter().flat_map(place).collect());
+    }
+    graph.reorder(order);
 }

@@ -3,7 +3,7 @@
 
 use crate::{PartitionConfig, Partitioned, partition};
 use diagnostics::error::{Error, Result};
-use graph::regions::{FIRST_OPERAND, identifier, subgraph};
+use graph::regions::{FIRST_OPERAND, INVOKE_SUBGRAPH, identifier, put_in_place, subgraph};
 use graph::{Arg, FakeValue, Graph, Meta, Node, NodeId, Opcode, Target};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -125,7 +125,7 @@ fn call_parts(joint: &mut Graph, pair: &Pair, parts: &Partitioned) -> Result<()>
         saved.insert(name, item);
         items.insert(0, item);
     }
-    put_in_place(joint, &forward, named, call, &items);
+    replace(joint, &forward, named, call, &items);
     let tangents = operands(&backward).split_off(operands(&forward).len());
     let mut tangents = tangents.into_iter();
     let given = |node: &Node| match saved.get(&*node.name) {
@@ -135,7 +135,7 @@ fn call_parts(joint: &mut Graph, pair: &Pair, parts: &Partitioned) -> Result<()>
     let given: Option<Vec<Arg>> = parts.backward.placeholders().map(given).collect();
     let given = given.ok_or_else(|| Error::runtime(format!("{} is given too little", backward.name)))?;
     let (named, call) = call_part(joint, &format!("partitioned_bw_{}", pair.name), given, backward.meta.clone());
-    put_in_place(joint, &backward, named, call, &[]);
+    replace(joint, &backward, named, call, &[]);
     Ok(())
 }
 
@@ -143,20 +143,13 @@ fn call_parts(joint: &mut Graph, pair: &Pair, parts: &Partitioned) -> Result<()>
 fn call_part(joint: &mut Graph, part: &str, operands: Vec<Arg>, meta: Meta) -> (NodeId, NodeId) {
     let named = joint.get_attr(part, Meta { value: None, ..meta.clone() });
     let args = [vec![Arg::Node(named), Arg::Str(part.into())], operands].concat();
-    let call = joint.call("invoke_subgraph", Target::HigherOrder("invoke_subgraph".into()), args, Vec::new(), meta);
+    let call = joint.call(INVOKE_SUBGRAPH, Target::HigherOrder(INVOKE_SUBGRAPH.into()), args, Vec::new(), meta);
     (named, call)
 }
 
 /// Puts a new call where another was: its items are those of the new one.
-fn put_in_place(joint: &mut Graph, old: &Node, named: NodeId, call: NodeId, items: &[NodeId]) {
+fn replace(joint: &mut Graph, old: &Node, named: NodeId, call: NodeId, items: &[NodeId]) {
     joint.replace_uses(old.id, &Arg::Node(call));
-    let old_name = if let Some(Arg::Node(id)) = old.args.first() { Some(*id) } else { None };
-    let made: Vec<NodeId> = [named, call].into_iter().chain(items.iter().copied()).collect();
-    let order: Vec<NodeId> = joint.nodes().map(|n| n.id).filter(|id| !made.contains(id)).collect();
-    let place = |id: NodeId| match id {
-        id if id == old.id => made.clone(),
-        id if Some(id) == old_name => Vec::new(),
-        id => vec![id],
-    };
-    joint.reorder(order.into_iter().flat_map(place).collect());
+    let gone: Vec<NodeId> = old.args.first().into_iter().filter_map(|arg| if let Arg::Node(id) = arg { Some(*id) } else { None }).collect();
+    put_in_place(joint, old.id, &[&[named, call], items].concat(), &gone);
 }

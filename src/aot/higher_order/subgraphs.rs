@@ -143,12 +143,7 @@ pub(super) fn backward_of(body: &Graph, like: &[Value], roles: &Roles) -> Result
         set_modes(Modes { grad: true, ..modes() });
         let outputs = run(body, &mut primals.clone(), true)?;
         tracer.enter_backward();
-        let mut roots = Vec::new();
-        for (output, grad) in outputs.iter().zip(&inputs[roles.grads.clone()]) {
-            if let (Some(edge), Value::Tensor(grad)) = (output.as_tensor().map(gradient_edge).transpose()?.flatten(), grad) {
-                roots.push((edge, grad.clone()));
-            }
-        }
+        let roots = roots(outputs.iter().zip(&inputs[roles.grads.clone()]))?;
         let grads = gradients_of(&primals, roots)?;
         own_memory(&inputs, grads)?.iter().map(|t| unwrap(t).map(Value::Tensor)).collect::<Result<Vec<_>>>()?
     };
@@ -180,12 +175,7 @@ pub(super) fn region_backward(region: &Region) -> Result<Graph> {
         let outputs = run(region.body, &mut primals.to_vec(), true)?;
         tracer.enter_backward();
         let differentiable = outputs.iter().filter(|v| v.as_tensor().is_some_and(|t| t.dtype().is_floating() || t.dtype().is_complex()));
-        let mut roots = Vec::new();
-        for (output, grad) in differentiable.zip(tangents) {
-            if let (Some(edge), Value::Tensor(grad)) = (gradient_edge(output.tensor()?)?, grad) {
-                roots.push((edge, grad.clone()));
-            }
-        }
+        let roots = roots(differentiable.zip(tangents))?;
         let wanted: Vec<Option<Edge>> =
             primals.iter().map(|v| v.as_tensor().map(gradient_edge).transpose().map(Option::flatten)).collect::<Result<_>>()?;
         let edges: Vec<Edge> = wanted.iter().flatten().cloned().collect();
@@ -220,12 +210,7 @@ pub(super) fn joint_of(body: &Graph, like: &[Value], requires_grad: &[bool]) -> 
         set_modes(Modes { grad: true, ..modes() });
         let mut outputs = run(body, &mut primals.clone(), false)?;
         tracer.enter_backward();
-        let mut roots = Vec::new();
-        for (output, grad) in outputs.iter().zip(&tangents) {
-            if let (Some(edge), Value::Tensor(grad)) = (output.as_tensor().map(gradient_edge).transpose()?.flatten(), grad) {
-                roots.push((edge, grad.clone()));
-            }
-        }
+        let roots = roots(outputs.iter().zip(&tangents))?;
         let given: Vec<Value> = primals.iter().chain(&tangents).cloned().collect();
         let gradients = gradients_of(&primals, roots)?;
         let mut gradients = own_memory(&given, gradients)?.into_iter();
@@ -286,6 +271,17 @@ fn no_gradient() -> Error {
     )
 }
 
+/// Where a backward begins: outputs that have a derivative, with the gradients given for them.
+fn roots<'a>(outputs: impl Iterator<Item = (&'a Value, &'a Value)>) -> Result<Vec<(Edge, Tensor)>> {
+    let mut roots = Vec::new();
+    for (output, grad) in outputs {
+        if let (Some(edge), Value::Tensor(grad)) = (output.as_tensor().map(gradient_edge).transpose()?.flatten(), grad) {
+            roots.push((edge, grad.clone()));
+        }
+    }
+    Ok(roots)
+}
+
 /// The gradients of the tensors among a body's inputs, zeros where they have none.
 pub(super) fn gradients_of(primals: &[Value], roots: Vec<(Edge, Tensor)>) -> Result<Vec<Tensor>> {
     let asked: Vec<&Tensor> = primals.iter().filter_map(Value::as_tensor).collect();
@@ -320,12 +316,17 @@ pub(super) fn own_memory(inputs: &[Value], grads: Vec<Tensor>) -> Result<Vec<Ten
 
 /// What a traced subgraph returns looks like this.
 pub(super) fn result_specs(graph: &Graph) -> Result<Vec<Option<TensorSpec>>> {
-    let spec = |a: &Arg| match a {
+    graph.outputs().iter().map(|a| result_spec(graph, a)).collect()
+}
+
+/// What one of its results looks like.
+pub(super) fn result_spec(graph: &Graph, result: &Arg) -> Result<Option<TensorSpec>> {
+    let spec = match result {
         Arg::Node(id) => graph.node(*id).tensor().cloned().map(Some),
         Arg::None => Some(None),
         _ => None,
     };
-    graph.outputs().iter().map(|a| spec(a).ok_or_else(|| Error::type_error("functions given to control flow return tensors"))).collect()
+    spec.ok_or_else(|| Error::type_error("functions given to control flow return tensors"))
 }
 
 /// Records the call of a higher-order operator where a graph is traced; gives its results.

@@ -5,7 +5,7 @@ use super::operator::{HigherOrderCall, HigherOrderOperator};
 use super::rows::{in_rows, lists, stack};
 use super::subgraphs::{
     calls_of, differentiable_edges, forward_of, given_gradients, gradients_of, in_backward, own_memory, record, record_values,
-    refuse_shared_memory, result_specs, returns, with_history,
+    refuse_shared_memory, result_spec, result_specs, returns, with_history,
 };
 use crate::aot::interpret;
 use crate::aot::like::made_like;
@@ -54,14 +54,9 @@ fn in_steps<'a>(carried: &'a [Value], body: &'a Graph) -> impl Iterator<Item = V
 /// What the loop gives: tensors that look like those of the body, and numbers, as they were called when the loop was captured.
 fn results_of(body: &Graph, captured: Option<&FakeValue>) -> Result<Vec<Value>> {
     let captured = if let Some(FakeValue::List(items)) = captured { &items[..] } else { &[] };
-    let result = |(i, given): (usize, &Arg)| match (captured.get(i), given) {
-        (Some(FakeValue::Int(number)), _) => Ok(Value::Int(number.clone())),
-        (_, Arg::None) => Ok(Value::None),
-        (_, Arg::Node(id)) => match body.node(*id).tensor() {
-            Some(spec) => Tensor::fake(spec).map(Value::Tensor),
-            None => Err(Error::type_error("functions given to control flow return tensors")),
-        },
-        _ => Err(Error::type_error("functions given to control flow return tensors")),
+    let result = |(i, given): (usize, &Arg)| match captured.get(i) {
+        Some(FakeValue::Int(number)) => Ok(Value::Int(number.clone())),
+        _ => result_spec(body, given)?.as_ref().map(Tensor::fake).transpose().map(Value::from),
     };
     body.outputs().iter().enumerate().map(result).collect()
 }
