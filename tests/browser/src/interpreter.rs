@@ -16,7 +16,7 @@ fn crossed(message: &FromInterpreter) -> FromInterpreter {
 fn run(program: &str) -> Report {
     let report = Rc::new(RefCell::new((Report::default(), 0)));
     let heard = report.clone();
-    let message = r#"{"type": "run", "run": 7, "program": "", "options": {"backend": "aot_eager"}}"#;
+    let message = r#"{"type": "run", "run": 7, "program": "", "files": [], "options": {"backend": "aot_eager"}}"#;
     let message = js_sys::JSON::parse(message).expect("this is JSON");
     js_sys::Reflect::set(&message, &"program".into(), &program.into()).expect("an object takes a property");
     let message: ToInterpreter = from_js(message).expect("this is a message");
