@@ -37,7 +37,7 @@ await page.evaluate(async (url) => {
         if (data.type === "done") end({ kind: "done" });
         if (data.type === "failed") end({ kind: "failed", message: data.message });
       };
-      now.postMessage({ type: "run", run: 1, program, options: { backend } });
+      now.postMessage({ type: "run", run: 1, program, files: [], options: { backend } });
     });
     if (ended.kind !== "done") {
       now.terminate();
