@@ -38,6 +38,9 @@ use topics::Case;
 const BY_COMMAND_LINE: usize = 20;
 
 fn main() {
+    if run::served() {
+        return;
+    }
     let mut arguments = Arguments::from_args();
     arguments.filter = arguments.filter.or_else(|| std::env::var("CASE").ok());
     let cases = topics::cases();

@@ -25,6 +25,7 @@ mod stdio;
 #[cfg(not(target_arch = "wasm32"))]
 mod supervise;
 mod traceback;
+mod turn;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -49,6 +50,7 @@ pub use packages::set_packages;
 use session::Session;
 #[cfg(not(target_arch = "wasm32"))]
 pub use supervise::supervised;
+use turn::Turn;
 
 /// Native stack for a thread that runs an interpreter: enough for Python's own recursion limit to be what ends a recursion.
 #[cfg(not(target_arch = "wasm32"))]
@@ -61,6 +63,8 @@ pub struct Interpreter {
     session: Session,
     /// Whether a run left something to forget.
     used: Cell<bool>,
+    /// Given back last.
+    _turn: Turn,
 }
 
 impl Default for Interpreter {
@@ -70,8 +74,9 @@ impl Default for Interpreter {
 }
 
 impl Interpreter {
-    /// Starts an interpreter. Costly, and its memory is not all given back: start one and keep it.
+    /// Starts an interpreter, once no other thread has one. Costly, and its memory is not all given back: start one and keep it.
     pub fn new() -> Self {
+        let turn = Turn::wait();
         crate::backend::cpu::install();
         crate::backend::codegen::install();
         crate::autograd::install();
@@ -102,7 +107,7 @@ impl Interpreter {
             })
             .build();
         let session = vm.enter(Session::new);
-        Interpreter { vm, interrupter, session, used: Cell::new(false) }
+        Interpreter { vm, interrupter, session, used: Cell::new(false), _turn: turn }
     }
 
     /// Forgets the last run, unless one is under way.

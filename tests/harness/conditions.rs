@@ -1,8 +1,7 @@
 //! Whether size conditions of two sides say the same of the sizes that a compiled graph serves. They are expressions in Python's
 //! syntax, written differently by either side: conditions.py evaluates both on many sizes.
 
-use crate::run::report;
-use aot_playground::python::RunOptions;
+use crate::run::{Job, script};
 use libtest_mimic::Failed;
 
 /// How ours stand to PyTorch's.
@@ -27,16 +26,17 @@ pub fn relation(theirs: &str, ours: &str) -> Result<Relation, Failed> {
     if theirs == ours {
         return Ok(Relation::Equivalent);
     }
-    let program = format!("theirs, ours = {theirs:?}, {ours:?}\n{EVALUATE}");
-    let (report, _) = report(program, "conditions.py".to_owned(), RunOptions::default())?;
-    if let Some(exception) = report.exception {
-        return Err(exception.traceback.into());
+    let source = format!("theirs, ours = {theirs:?}, {ours:?}\n{EVALUATE}");
+    let observed = script(&Job { source, file: "conditions.py".to_owned(), ..Job::default() })?;
+    if let Some(traceback) = observed.traceback {
+        return Err(traceback.into());
     }
-    let (verdict, example) = report.stdout.trim_end().split_once(' ').unwrap_or((report.stdout.trim_end(), ""));
+    let printed = observed.items["stdout"].trim_end();
+    let (verdict, example) = printed.split_once(' ').unwrap_or((printed, ""));
     match verdict {
         "equivalent" => Ok(Relation::Equivalent),
         "stricter" => Ok(Relation::Stricter(example.to_owned())),
         "other" => Ok(Relation::Other(example.to_owned())),
-        _ => Err(format!("conditions.py printed {:?}", report.stdout).into()),
+        _ => Err(format!("conditions.py printed {printed:?}").into()),
     }
 }

@@ -2,9 +2,11 @@
 
 use crate::expected::Items;
 use aot_playground::report::{Compilation, GraphView, Report};
+use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
 /// A run's items. Those that nothing was recorded of are not compared.
+#[derive(Serialize, Deserialize)]
 pub struct Observed {
     /// Item by item.
     pub items: Items,
