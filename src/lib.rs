@@ -14,6 +14,8 @@ pub mod dynamo;
 pub mod export;
 pub mod logs;
 #[cfg(feature = "python")]
+pub mod minimizing;
+#[cfg(feature = "python")]
 pub mod python;
 #[cfg(target_arch = "wasm32")]
 pub mod web;

@@ -1,5 +1,7 @@
 //! The command line: runs a script as the page does, and shows what became known of it.
 
+mod interrupt;
+mod minimize_command;
 mod module_files;
 
 use std::collections::HashMap;
@@ -12,6 +14,7 @@ use std::time::Duration;
 use aot_playground::bundle::Bundle;
 use aot_playground::catalogue;
 use aot_playground::export;
+use aot_playground::minimizing::Keep;
 use aot_playground::python::{Counted, Interpreter, ModulePath, RunOptions, supervised};
 use aot_playground::report::protocol::GraphFormat;
 use aot_playground::report::sentences::{self, Sentence};
@@ -25,6 +28,7 @@ static ALLOCATOR: Counted<mimalloc::MiMalloc> = Counted(mimalloc::MiMalloc);
 const HELP: &str = r#"Runs a PyTorch script and shows what AOTAutograd makes of it.
 
 Usage: aot-playground run SCRIPT.py [--backend NAME] [--check] [--pretend-cuda] [--explain] [--emit WHAT] [--trace FOLDER] [--module-path PATH] [LIMITS]
+       aot-playground minimize SCRIPT.py --keep WHAT [-o FILE] [--backend NAME] [--pretend-cuda] [--module-path PATH] [LIMITS]
        aot-playground operators [--markdown | --json]
        aot-playground ask SCRIPT.py QUESTION [--compilation N] [--backend NAME] [--module-path PATH] [LIMITS]
        aot-playground read FILE... [--json]
@@ -57,10 +61,17 @@ Usage: aot-playground run SCRIPT.py [--backend NAME] [--check] [--pretend-cuda] 
   --time-limit SECONDS  end the script after so long
   --memory-limit MB     how much memory (of 1024 * 1024 bytes) the script may use at a time: an allocation
                         beyond it is a RuntimeError
+  --keep WHAT           what minimize keeps while it takes all else away: exception (the exception that ends the script,
+                        by class and message), text:TEXT (in what it prints), operator:NAME (in a graph, such as
+                        operator:aten.mm), differs:eager (what it computes or prints is not what eager mode does)
+  -o FILE               write the smallest script there; it is printed otherwise
   QUESTION              about a compilation's partition, as JSON; the answer is JSON, too:
                         {"ask": "partition", "query": {"budget": 0.5}}, {"ask": "curve"},
                         {"ask": "counterfactual", "name": "relu"}, {"ask": "network"}, {"ask": "eager"}
   --compilation N       which compilation, counted from 0 (the default)
+
+minimize removes statements, blocks, arguments, elements and parts of expressions, and makes sizes smaller, as long as the
+script still has what is kept, and gives the smallest one. Ctrl-C ends it: the smallest so far is given.
 
 operators lists what is supported: every operator, and whether it has a derivative and runs on the GPU.
 
@@ -69,8 +80,8 @@ of torch_compile_debug and of the minifier, one graph alone, or an archive (.zip
 or of several ranks. read says what is there, with --json as one report; explain says what is saved for the
 backward, why graphs broke and why they were compiled again; diff compares two.
 
-The exit status is the script's own; the traceback of an exception goes to standard error. Of read, explain
-and diff it is 0 where the files were read or are the same, 1 where they differ, 2 where the command line
+The exit status is the script's own; the traceback of an exception goes to standard error. Of minimize it is 0, or 1
+where the script itself does not have what is to be kept, 3 where it can't be read. Of read, explain and diff it is 0 where the files were read or are the same, 1 where they differ, 2 where the command line
 makes no sense, 3 where a file can't be read.
 "#;
 
@@ -82,7 +93,7 @@ const STAGES: &[&str] = &["captured", "functionalized", "joint", "forward", "bac
 const COMPARED_BUDGET: f64 = 0.5;
 /// Exit status for a command line that makes no sense, as Python has it.
 const USAGE: u8 = 2;
-/// Exit status for logs that can't be read.
+/// Exit status for logs, or a script to be made smaller, that can't be read.
 const UNREADABLE: u8 = 3;
 
 enum Command {
@@ -91,6 +102,7 @@ enum Command {
     Operators { json: bool },
     Run { script: OsString, options: RunOptions, emit: Option<Emit>, explains: bool, trace: Option<OsString> },
     Ask { script: OsString, options: RunOptions, compilation: u32, question: Question },
+    Minimize { script: OsString, options: RunOptions, keep: Keep, file: Option<OsString> },
     Logs(Logs),
 }
 
@@ -123,6 +135,7 @@ fn main() -> ExitCode {
         Ok(Command::Operators { json: true }) => catalogue::json().map_err(|e| e.to_string()).and_then(|text| print(&text)),
         Ok(Command::Run { script, options, emit, explains, trace }) => run(&script, &options, emit.as_ref(), explains, trace.as_ref()),
         Ok(Command::Ask { script, options, compilation, question }) => ask(&script, &options, compilation, &question),
+        Ok(Command::Minimize { script, options, keep, file }) => minimize_command::run(&script, &options, &keep, file.as_ref()),
         Ok(Command::Logs(asked)) => logs(&asked),
         Err(error) => Err(format!("{error}\nTry 'aot-playground --help'.")),
     };
@@ -147,6 +160,8 @@ fn parse(mut parser: lexopt::Parser) -> Result<Command, lexopt::Error> {
     let mut trace = None;
     let mut more = Vec::new();
     let mut explains = false;
+    let mut keep = None;
+    let mut file = None;
     while let Some(argument) = parser.next()? {
         match argument {
             Short('h') | Long("help") => return Ok(Command::Help),
@@ -172,6 +187,12 @@ fn parse(mut parser: lexopt::Parser) -> Result<Command, lexopt::Error> {
                 }
                 stage = Some(name);
             }
+            Long("keep") if verb.as_ref().is_some_and(|verb| verb == "minimize") => {
+                let words = parser.value()?.string()?;
+                let unknown = || format!("cannot keep '{words}'; there are exception, text:TEXT, operator:NAME and differs:eager");
+                keep = Some(Keep::named(&words).ok_or_else(unknown)?);
+            }
+            Short('o') if verb.as_ref().is_some_and(|verb| verb == "minimize") => file = Some(parser.value()?),
             Long("trace") => trace = Some(parser.value()?),
             Long("compilation") => compilation = Some(parser.value()?.parse()?),
             Long("time-limit") => {
@@ -213,7 +234,11 @@ fn parse(mut parser: lexopt::Parser) -> Result<Command, lexopt::Error> {
             let question = question.ok_or("no question given")?;
             Ok(Command::Ask { script, options, compilation: compilation.unwrap_or(0), question })
         }
-        (Some(verb), None) if verb == "run" || verb == "ask" => Err("no script given".into()),
+        (Some(verb), Some(script)) if verb == "minimize" => {
+            let keep = keep.ok_or("no --keep given: what is the script to keep?")?;
+            Ok(Command::Minimize { script, options, keep, file })
+        }
+        (Some(verb), None) if verb == "run" || verb == "ask" || verb == "minimize" => Err("no script given".into()),
         (Some(verb), _) => Err(format!("unknown command '{}'", verb.to_string_lossy()).into()),
         (None, _) => Err("no command given".into()),
     }
@@ -274,10 +299,7 @@ fn opened(paths: &[&OsString]) -> Result<trace::Log, String> {
 /// Reads logs and says what is in them.
 fn logs(asked: &Logs) -> Result<u8, String> {
     aot_playground::logs::prepare();
-    let unreadable = |message: String| {
-        eprintln!("aot-playground: {message}");
-        Ok(UNREADABLE)
-    };
+    let unreadable = |message: String| Ok(failed(&message, UNREADABLE));
     match asked {
         Logs::Read { files, json } => match opened(&files.iter().collect::<Vec<_>>()) {
             Ok(log) if *json => {
@@ -423,6 +445,12 @@ fn ask(script: &OsString, options: &RunOptions, compilation: u32, question: &Que
     let text = serde_json::to_string(&answer).map_err(|error| error.to_string())?;
     print(&format!("{text}\n"))?;
     Ok(u8::from(matches!(answer, Answer::Failed { .. })))
+}
+
+/// Says why something was not done.
+fn failed(message: &str, status: u8) -> u8 {
+    eprintln!("aot-playground: {message}");
+    status
 }
 
 /// A script's text, and what it is called in tracebacks.

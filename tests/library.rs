@@ -34,6 +34,8 @@ mod graph_breaks;
 mod graph_views;
 #[path = "library/interpreter.rs"]
 mod interpreter;
+#[path = "library/minimizing.rs"]
+mod minimizing;
 #[path = "library/mutants.rs"]
 mod mutants;
 #[path = "library/nn_operators.rs"]

@@ -296,3 +296,48 @@ fn a_module_path_that_cannot_be_read_is_refused() {
         assert!(text(&output.stderr).contains(&format!("--module-path {path}: {why}\n")), "{}", text(&output.stderr));
     }
 }
+
+#[test]
+fn scripts_are_made_smaller() {
+    let script =
+        file("shrinks.py", "import sys\nx = [1, 2, 3]\nfor i in x:\n    print('item', i)\nprint('out', file=sys.stderr)\nsys.exit(3)\n");
+    let output = command(&["minimize", &script, "--keep", "text:item"]);
+    assert_eq!((text(&output.stdout), output.status.code()), ("print('item')\n", Some(0)));
+    let stderr = text(&output.stderr);
+    assert!(stderr.starts_with("1 statements of 6, ") && stderr.lines().count() == 1, "{stderr}");
+    let smallest = file("smallest.py", "");
+    let output = command(&["minimize", &script, "--keep", "text:out", "-o", &smallest]);
+    assert_eq!((text(&output.stdout), output.status.code()), ("", Some(0)));
+    assert_eq!(std::fs::read_to_string(&smallest).unwrap(), "print('out')\n");
+    for (arguments, status, why) in [
+        (&["minimize", &script, "--keep", "exception"][..], 1, "no exception ends the script"),
+        (&["minimize", &script, "--keep", "all"], 2, "cannot keep 'all'; there are exception, text:TEXT, operator:NAME and differs:eager"),
+        (&["minimize", &script], 2, "no --keep given"),
+        (&["minimize", "absent.py", "--keep", "exception"], 3, "can't open file 'absent.py'"),
+    ] {
+        let output = command(arguments);
+        assert_eq!(output.status.code(), Some(status), "{arguments:?}");
+        assert!(text(&output.stderr).contains(why), "{}", text(&output.stderr));
+        assert_eq!(text(&output.stdout), "");
+    }
+}
+
+/// What does not end, or ends the interpreter, ends one try.
+#[test]
+fn scripts_that_do_not_end_are_tries() {
+    let script = "import sys
+running = 3
+while running:
+    running -= 1
+n = 3000000
+if n > 4000000:
+    x = 7 ** n ** 2
+def deeper(n):
+    return deeper(n + 1) if n < 10 else n
+deeper(0)
+print('done')
+raise SystemError('kept')
+";
+    let output = command(&["minimize", &file("hangs.py", script), "--keep", "exception"]);
+    assert_eq!(text(&output.stdout), "raise SystemError('kept')\n", "{}", text(&output.stderr));
+}

@@ -29,12 +29,13 @@ const ROWS: &[&[&str]] = &[
     &["describe", "catalogue", "logs"],
     &["dynamo"],
     &["python"],
+    &["minimizing"],
     &["web"],
 ];
 /// Dynamo evaluates the frames that the interpreter runs: it reads them, and they ask it.
 const PEERS: (&str, &str) = ("dynamo", "python");
 /// What is no room: where rooms are put together, the command line, and macros.
-const OUTSIDE: &[&str] = &["aten", "t", "lib", "main", "module_files"];
+const OUTSIDE: &[&str] = &["aten", "t", "lib", "main", "module_files", "interrupt", "minimize_command"];
 
 fn row(room: &str) -> Option<usize> {
     ROWS.iter().position(|rooms| rooms.contains(&room))
