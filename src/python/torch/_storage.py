@@ -3,6 +3,11 @@
 import torch
 
 
+def elements(tensor):
+    """All elements of a tensor's memory, as a tensor over it."""
+    return tensor.detach().as_strided((tensor._storage_nbytes() // tensor.element_size(),), (1,), 0)
+
+
 class UntypedStorage:
     """The memory of a tensor, in bytes."""
 
@@ -60,7 +65,7 @@ class TypedStorage:
     __len__ = size
 
     def _elements(self):
-        return self._untyped._tensor.detach().as_strided((self.size(),), (1,), 0)
+        return elements(self._untyped._tensor)
 
     def tolist(self):
         """Its elements, as a list."""

@@ -4,7 +4,7 @@ import operator
 import sys
 from collections import OrderedDict
 
-from torch import _native, _native_compile, _native_subclass, _native_torch_function
+from torch import _native, _native_compile, _native_fake, _native_subclass, _native_torch_function
 from torch._native import TensorBase
 from torch.overrides import asks, get_default_nowrap_functions, overridable
 
@@ -150,7 +150,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
                 "implement new_empty() for your subclass or override __deepcopy__() if it is intended behavior for new_empty() to "
                 "return an instance of a different type."
             )
-        copied = self.detach().clone()
+        copied = self._deepcopied_data(memo)
         if type(self) is not Tensor:
             copied = _native._make_subclass(type(self), copied)
         copied.requires_grad_(self.requires_grad)
@@ -162,6 +162,19 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
             copied.__dict__ = deepcopy(self.__dict__, memo)
         memo[id(self)] = copied
         return copied
+
+    def _deepcopied_data(self, memo):
+        """A copy of its values. Views of one memory become views of one copy, whose geometry is theirs."""
+        if type(self) is not Tensor or self.device.type == "meta" or _native_compile._is_compiling() or _native_fake.mode_of(self):
+            return self.detach().clone()
+        import torch
+
+        # Copies are remembered where no object's id can stand.
+        memories = memo.setdefault("torch", {})
+        key = self.untyped_storage().data_ptr(), self.dtype
+        if key not in memories:
+            memories[key] = torch._storage.elements(self).clone()
+        return torch.empty(0, dtype=self.dtype).set_(memories[key], self.storage_offset(), tuple(self.shape), self.stride())
 
     def __copy__(self):
         return self.detach().requires_grad_(self.requires_grad)

@@ -30,29 +30,59 @@ def _opened(f, mode):
         yield file
 
 
-def _rebuild(cls, dtype, shape, values, requires_grad):
-    t = torch.tensor(values, dtype=_native._dtype(dtype)).reshape(shape)
-    if cls == "Parameter":
-        return torch.nn.Parameter(t, requires_grad)
-    return t.requires_grad_(requires_grad) if requires_grad else t
+def _memory(dtype, data):
+    """A tensor over all of a memory, of its bytes."""
+    return torch.tensor(list(data), dtype=torch.uint8).view(_native._dtype(dtype))
+
+
+class _Memory:
+    """The memory of tensors, while they are written: views of one memory are views of one again."""
+
+    def __init__(self, tensor):
+        # Kept, so that its address stays its own.
+        self.tensor = torch._storage.elements(tensor)
+
+    def __reduce__(self):
+        return _memory, (str(self.tensor.dtype)[6:], bytes(self.tensor.view(torch.uint8).tolist()))
+
+
+def _rebuild(memory, dtype, offset, size, stride, requires_grad):
+    if memory is None:
+        return torch.empty_strided(size, stride, dtype=_native._dtype(dtype), device="meta").requires_grad_(requires_grad)
+    return torch.empty(0, dtype=memory.dtype).set_(memory, offset, size, stride).requires_grad_(requires_grad)
+
+
+def _rebuild_parameter(data, requires_grad):
+    return torch.nn.Parameter(data, requires_grad)
 
 
 def _rebuild_constant(kind, text):
     return torch.device(text) if kind == "device" else torch.Size(text) if kind == "Size" else _native._dtype(text)
 
 
-def _taken_apart(tensor):
-    """What makes a tensor again, and of what."""
-    values = tensor.detach()
-    values = (values.float() if values.dtype in (torch.bfloat16, torch.float16) else values).tolist()
-    name = "Parameter" if isinstance(tensor, torch.nn.Parameter) else "Tensor"
-    return _rebuild, (name, str(tensor.dtype)[6:], tuple(tensor.shape), values, tensor.requires_grad and tensor.is_leaf)
+def _taken_apart(tensor, memories=None):
+    """What makes a tensor again, and of what. `memories` are those already taken apart, by address and dtype."""
+    if isinstance(tensor, torch.nn.Parameter):
+        return _rebuild_parameter, (tensor.data, tensor.requires_grad)
+    memory = None
+    if tensor.device.type != "meta":
+        memories = {} if memories is None else memories
+        key = tensor.untyped_storage().data_ptr(), tensor.dtype
+        if key not in memories:
+            memories[key] = _Memory(tensor)
+        memory = memories[key]
+    geometry = tensor.storage_offset(), tuple(tensor.shape), tensor.stride()
+    return _rebuild, (memory, str(tensor.dtype)[6:], *geometry, tensor.requires_grad)
 
 
 class _Pickler(pickle._Pickler):
+    def __init__(self, file, protocol):
+        super().__init__(file, protocol)
+        self.memories = {}
+
     def reducer_override(self, obj):
         if isinstance(obj, torch.Tensor):
-            return _taken_apart(obj)
+            return _taken_apart(obj, self.memories)
         if isinstance(obj, torch.Size):
             return _rebuild_constant, ("Size", tuple(obj))
         if isinstance(obj, torch.device):
@@ -64,7 +94,9 @@ class _Pickler(pickle._Pickler):
 
 # What a checkpoint of weights may be made of, besides numbers, texts and containers of Python's own.
 _SAFE = {
+    "torch.serialization._memory",
     "torch.serialization._rebuild",
+    "torch.serialization._rebuild_parameter",
     "torch.serialization._rebuild_constant",
     "collections.OrderedDict",
     "collections.Counter",
