@@ -20,7 +20,7 @@ use super::settings::switch;
 use crate::aot::{replay_graph, with_backward_state};
 use crate::dispatch::{Exclude, Key, Value};
 use crate::dynamo::output_graph::graph_arg::GraphArg;
-use crate::dynamo::{Attribute, CacheEntry, CapturedGraph, Lookup, Recorder, Runner, what_if};
+use crate::dynamo::{Attribute, CacheEntry, CapturedGraph, CodeId, Lookup, Recorder, Runner, what_if};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::FakeValue;
 use crate::python::current::emit;
@@ -192,7 +192,7 @@ fn run_compiled(function: &Rc<CompiledFunction>, mut captured: CapturedGraph, pl
         forget_numbers();
     }
     for input in captured.touched.iter().filter(|i| !i.source.is_number) {
-        function.seen.borrow_mut().note(place, &input.source, &input.real.geometry());
+        function.seen.borrow_mut().note(CodeId { place, closure: about.closure }, &input.source, &input.real.geometry());
     }
     count_frame(true);
     count("stats", "calls_captured", captured.written().nodes().filter(|n| n.opcode == crate::graph::Opcode::Call).count());

@@ -133,22 +133,31 @@ impl Seen {
     }
 }
 
+/// What the sizes and numbers of calls are remembered of: a place in a code, with the codes of the functions that it closes over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct CodeId {
+    /// The place.
+    pub place: usize,
+    /// The functions, by number: zero for none.
+    pub closure: usize,
+}
+
 /// What inputs looked like when something was compiled.
 #[derive(Default)]
-pub struct SeenSizes(HashMap<(usize, String), Seen>);
+pub struct SeenSizes(HashMap<(CodeId, String), Seen>);
 
 impl SeenSizes {
     /// Whether a tensor was an input from there.
-    pub fn has(&self, place: usize, source: &str) -> bool {
-        self.0.keys().any(|(at, known)| *at == place && known == source)
+    pub fn has(&self, at: CodeId, source: &str) -> bool {
+        self.0.keys().any(|(known_at, known)| *known_at == at && known == source)
     }
 
     /// How an input is treated. `dynamic` is that of `torch.compile`; where there was a number before (`was_number`), all sizes have
     /// varied.
-    pub fn plan(&self, place: usize, input: &InputSource, geometry: &Geometry, dynamic: Option<bool>, was_number: bool) -> Treatment {
+    pub fn plan(&self, at: CodeId, input: &InputSource, geometry: &Geometry, dynamic: Option<bool>, was_number: bool) -> Treatment {
         let sizes = &geometry.sizes;
         let shares = use_duck_shape();
-        let mut seen = self.0.get(&(place, input.source.clone())).cloned();
+        let mut seen = self.0.get(&(at, input.source.clone())).cloned();
         if let Some(seen) = &mut seen {
             seen.merge(Seen::of(geometry));
         }
@@ -173,13 +182,13 @@ impl SeenSizes {
     }
 
     /// Remembers what an input looks like that is compiled for.
-    pub fn note(&mut self, place: usize, input: &InputSource, geometry: &Geometry) {
+    pub fn note(&mut self, at: CodeId, input: &InputSource, geometry: &Geometry) {
         let mut now = Seen::of(geometry);
         let marked = input.marks.iter().filter(|(_, mark)| matches!(mark, DimMark::Dynamic(..)));
         marked.filter(|(d, _)| *d < geometry.sizes.len()).for_each(|(d, _)| now.sizes[*d] = None);
-        match self.0.get_mut(&(place, input.source.clone())) {
+        match self.0.get_mut(&(at, input.source.clone())) {
             Some(seen) => seen.merge(now),
-            None => drop(self.0.insert((place, input.source.clone()), now)),
+            None => drop(self.0.insert((at, input.source.clone()), now)),
         }
     }
 }

@@ -30,7 +30,7 @@ pub(crate) mod tracing;
 pub(crate) mod variables;
 
 pub use cache::{Cache, CacheEntry, Lookup, Number, Root, Runner, Unmet};
-pub use dynamic_shapes::{Dim, DimMark, InputSource, Place, SeenSizes, Symbols, Treatment, Witness, value_of};
+pub use dynamic_shapes::{CodeId, Dim, DimMark, InputSource, Place, SeenSizes, Symbols, Treatment, Witness, value_of};
 pub(crate) use eval_frame::recorder::recorder;
 pub(crate) use eval_frame::replay;
 pub use graph_breaks::unsupported::Unsupported;

@@ -24,6 +24,8 @@ pub struct About {
     pub verdict: RefCell<Verdict>,
     /// The globals of the function, where they are known.
     pub globals: Option<PyDictRef>,
+    /// The functions that it closes over, by number.
+    pub closure: usize,
     /// Where the tensors of an earlier call were found.
     pub remembered: RefCell<Option<Remembered>>,
     /// After a break: how PyTorch calls what is left of the function.
@@ -38,6 +40,7 @@ impl About {
             namer: RefCell::new(namer),
             verdict: RefCell::default(),
             globals,
+            closure: 0,
             remembered: RefCell::default(),
             resumed: RefCell::default(),
         }

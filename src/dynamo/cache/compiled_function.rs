@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
+use rustpython_vm::builtins::PyCode;
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 
@@ -14,6 +15,7 @@ use crate::dynamo::bytecode_analysis::decoded::Chain;
 use crate::dynamo::guards::last_call::Last;
 use crate::dynamo::guards::manager::Values;
 use crate::dynamo::settings::{is_on, setting};
+use crate::dynamo::source::Locals;
 use crate::dynamo::{Cache, SeenSizes, Unsupported, what_if};
 use crate::error::Error;
 use crate::python::current::emit;
@@ -28,6 +30,8 @@ type Functions = Vec<(PyObjectRef, Rc<CompiledFunction>)>;
 thread_local! {
     /// Every function that was compiled, or called by one and compiled on its own.
     static FUNCTIONS: RefCell<Rc<Functions>> = RefCell::default();
+    /// Codes of functions that others close over, in the order of the variables.
+    static CLOSURES: RefCell<Vec<Vec<Option<PyObjectRef>>>> = const { RefCell::new(Vec::new()) };
     static NEXT_GRAPH: Cell<u32> = const { Cell::new(0) };
     static NEXT_COMPILATION: Cell<u32> = const { Cell::new(0) };
     static NEXT_FRAME: Cell<u32> = const { Cell::new(0) };
@@ -123,6 +127,7 @@ pub fn reset() {
     STANCE.take();
     BREAKS_ARE_ERRORS.set(None);
     FUNCTIONS.take();
+    CLOSURES.take();
     aot::trace::reset_checkpoint_regions();
     crate::dynamo::discarded::reset();
 }
@@ -231,6 +236,32 @@ pub fn function_of(code: &PyObject, asked: &Asked, vm: &VirtualMachine) -> Rc<Co
     made
 }
 
+/// The number of the functions that a code closes over, by their codes: PyTorch remembers the sizes of a wrapper's calls for each function
+/// that it wraps. Zero where there are none.
+pub fn closure_of(code: &PyObject, locals: &Locals, vm: &VirtualMachine) -> usize {
+    let Some(code) = code.downcast_ref::<PyCode>() else { return 0 };
+    let value = |name: &str| locals.iter().find(|(n, _)| **n == *name).map(|(_, value)| value);
+    let code_of = |value: &PyObjectRef| value.get_attr("__code__", vm).ok().filter(|code| code.downcast_ref::<PyCode>().is_some());
+    let codes: Vec<Option<PyObjectRef>> = code.freevars.iter().map(|name| value(name.as_str()).and_then(code_of)).collect();
+    if codes.iter().all(Option::is_none) {
+        return 0;
+    }
+    let same = |a: &Option<PyObjectRef>, b: &Option<PyObjectRef>| match (a, b) {
+        (Some(a), Some(b)) => a.is(b),
+        (a, b) => a.is_none() && b.is_none(),
+    };
+    CLOSURES.with_borrow_mut(|known| {
+        let is_known = |all: &Vec<Option<PyObjectRef>>| all.len() == codes.len() && all.iter().zip(&codes).all(|(a, b)| same(a, b));
+        known.iter().position(is_known).map_or_else(
+            || {
+                known.push(codes.clone());
+                known.len()
+            },
+            |at| at + 1,
+        )
+    })
+}
+
 /// All functions.
 pub fn functions() -> Vec<Rc<CompiledFunction>> {
     FUNCTIONS.with_borrow(|known| known.iter().map(|(_, function)| function.clone()).collect())
@@ -249,6 +280,7 @@ pub fn forget_numbers() {
 /// Forgets what was compiled.
 pub fn forget() {
     NEXT_FRAME.set(0);
+    CLOSURES.take();
     crate::python::span::reset_left_out();
     FUNCTIONS.with_borrow(Clone::clone).iter().for_each(|(_, function)| function.reset());
 }

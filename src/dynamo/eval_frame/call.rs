@@ -16,7 +16,7 @@ use super::recorder::RECORDER;
 pub use super::recorder::{break_graph, break_graph_at, capturing, is_called, recorder};
 use crate::dispatch::{Key, Value, is_excluded, modes};
 use crate::dynamo::bytecode_analysis::decoded::place_of;
-use crate::dynamo::cache::compiled_function::{CompiledFunction, count_frame, function_of, note_recompiled};
+use crate::dynamo::cache::compiled_function::{CompiledFunction, closure_of, count_frame, function_of, note_recompiled};
 use crate::dynamo::cache::found_inputs;
 use crate::dynamo::convert_frame::flush;
 use crate::dynamo::guards::manager::Verdict;
@@ -322,7 +322,8 @@ impl Call {
         let realized = crate::dynamo::guards::needs::realized(&verdict.needs, &resumed.locals, vm);
         let standing: Vec<Standing> = frames.iter().map(|f| f.standing).collect();
         let skipped = is_library || !(is_asked_for || resumed.has_tensor) || function.skipped.borrow().contains(&0);
-        let about = About { verdict: RefCell::new(verdict.clone()), ..About::new(name, namer, Some(frame.globals.clone())) };
+        let closure = closure_of(&resumed.code, &resumed.locals, vm);
+        let about = About { verdict: RefCell::new(verdict.clone()), closure, ..About::new(name, namer, Some(frame.globals.clone())) };
         let session = Session {
             frame: Some(Activation::of(depth, &standing)),
             body,

@@ -16,7 +16,7 @@ use rustpython_vm::builtins::PyBaseExceptionRef;
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
 
-use super::cache::compiled_function::{self, CompiledFunction, note_recompiled, stance};
+use super::cache::compiled_function::{self, CompiledFunction, closure_of, note_recompiled, stance};
 use super::cache::found_inputs::Remembered;
 use super::guards::manager;
 use super::resume_functions::About;
@@ -25,7 +25,7 @@ use super::side_effects::outputs::{add_escaped, is_known, lone_input, numbers_fo
 use super::symbolic_convert::translator::Session;
 use crate::aot::trace::Pushed;
 use crate::dispatch::{Exclude, Key, Modes, Value, is_excluded, modes, set_modes};
-use crate::dynamo::{CaptureLayer, InputSource, Recorder, Surroundings};
+use crate::dynamo::{CaptureLayer, CodeId, InputSource, Recorder, Surroundings};
 use crate::error::{Error, ErrorKind, Result};
 use crate::python::native::tensor::{has_mode, raise, take_unknown};
 use crate::python::span::{frame_mark, instructions_above};
@@ -78,7 +78,8 @@ pub fn call(
     let base = frame_mark();
     let mut args = args;
     let mut bound = manager::bind(callee, &args, vm);
-    let about = About::new(name, namer, bound.as_ref().and_then(|b| b.globals(vm)));
+    let closure = bound.as_ref().and_then(|b| b.code(vm).map(|code| closure_of(&code, &b.locals, vm)));
+    let about = About { closure: closure.unwrap_or(0), ..About::new(name, namer, bound.as_ref().and_then(|b| b.globals(vm))) };
     let is_library = bound.as_ref().is_some_and(|b| b.is_of_module(vm));
     let first = Rc::new(Session::of_call(function.clone(), about, is_library, modes().grad));
     let call = Rc::new(Call::new(base, fullgraph, first.clone()));
@@ -201,9 +202,9 @@ fn recorder_of(call: &Rc<Call>) -> Rc<Recorder> {
         let call = call.clone();
         Rc::new(move |input: &InputSource, geometry: &Geometry| {
             let top = call.top();
-            let place = top.at.get();
-            let was_number = top.function.values.was_number(place, &input.source);
-            top.function.seen.borrow().plan(place, input, geometry, top.function.dynamic(), was_number)
+            let at = CodeId { place: top.at.get(), closure: top.about.closure };
+            let was_number = top.function.values.was_number(at, &input.source);
+            top.function.seen.borrow().plan(at, input, geometry, top.function.dynamic(), was_number)
         })
     };
     Recorder::new(input_name, plan, surroundings)

@@ -14,13 +14,13 @@ use super::guard::{Fact, Kind, differing, unmet};
 use super::needs::Needs;
 use crate::dispatch::Value;
 use crate::dynamo::bytecode_analysis::rest_variables;
-use crate::dynamo::cache::compiled_function::{CompiledFunction, ends_in_break};
+use crate::dynamo::cache::compiled_function::{CompiledFunction, closure_of, ends_in_break};
 use crate::dynamo::cache::found_inputs::{Found, holds};
 use crate::dynamo::resume_functions::symbol_number;
 use crate::dynamo::settings::switch;
 use crate::dynamo::source::{Locals, Source, cell, cells, own_attribute, set_variable};
 use crate::dynamo::symbolic_convert::{self, Realized, Resumed};
-use crate::dynamo::{Recorder, Unmet};
+use crate::dynamo::{CodeId, Recorder, Unmet};
 use crate::python::native::calls::imported;
 use crate::python::native::tensor::{
     TensorBase, float_hint, float_object, items, note_made, raise, size_object, symbolic, symbolic_float, symbolic_hint, to_tensor,
@@ -101,7 +101,7 @@ pub struct Values {
     /// What places depend on that compute nothing.
     idle: RefCell<HashMap<usize, Vec<Rc<Needs>>>>,
     /// Numbers that calls had when something was compiled; none where they varied.
-    seen: Rc<RefCell<HashMap<(usize, String), Option<PyObjectRef>>>>,
+    seen: Rc<RefCell<HashMap<(CodeId, String), Option<PyObjectRef>>>>,
     /// Floats whose numbers were needed: they are no symbols again.
     numbers: RefCell<HashSet<String>>,
 }
@@ -361,12 +361,13 @@ impl Values {
 
     fn judge(
         &self,
-        place: usize,
+        at: CodeId,
         locals: &Locals,
         read: impl FnOnce() -> (Vec<Fact>, Vec<Realized>),
         (function, dynamic): (&CompiledFunction, Option<bool>),
         vm: &VirtualMachine,
     ) -> Verdict {
+        let place = at.place;
         let mut known = self.entries.borrow().get(&place).cloned().unwrap_or_default();
         let idle = self.idle.borrow().get(&place).cloned().unwrap_or_default();
         let idle_unmet = idle.iter().map(|needs| unmet(&needs.facts, locals, vm)).collect();
@@ -381,7 +382,7 @@ impl Values {
         let first = asked.into_iter().find(|i| met.contains(i) && holds(function, place, *i, locals, vm));
         // An entry with a number that has varied since is hit only by calls that pass its other guards.
         // So is one with values that are not guarded: another one would read what they have become.
-        let is_exact = |i: usize| known[i].0.unguarded.is_empty() && !self.is_outdated(place, &known[i].0, vm);
+        let is_exact = |i: usize| known[i].0.unguarded.is_empty() && !self.is_outdated(at, &known[i].0, vm);
         let serves = |i: &usize| is_exact(*i) || holds(function, place, *i, locals, vm);
         let needs = match first.or_else(|| met.iter().copied().find(serves)) {
             Some(i) => known[i].0.clone(),
@@ -391,23 +392,24 @@ impl Values {
                     Some(filter) => super::filter::kept(facts, filter, locals, vm),
                     None => (facts, Vec::new()),
                 };
-                Rc::new(Needs { realized, unguarded, ..self.needs(place, locals, facts, (function, dynamic), vm) })
+                Rc::new(Needs { realized, unguarded, ..self.needs(at, locals, facts, (function, dynamic), vm) })
             }
         };
         Verdict { unmet: failed, needs, idle: idle_unmet, others: HashMap::new() }
     }
 
     /// Whether a number that an entry was made for has varied since.
-    fn is_outdated(&self, place: usize, needs: &Needs, vm: &VirtualMachine) -> bool {
+    fn is_outdated(&self, at: CodeId, needs: &Needs, vm: &VirtualMachine) -> bool {
         let seen = self.seen.borrow();
         let varied: HashSet<&str> =
-            seen.iter().filter(|((at, _), value)| *at == place && value.is_none()).map(|((_, s), _)| &**s).collect();
+            seen.iter().filter(|((seen_at, _), value)| *seen_at == at && value.is_none()).map(|((_, s), _)| &**s).collect();
         let is_varied = |fact: &Fact| matches!(fact.kind, Kind::Equals(_)) && varied.contains(fact.source.text(vm).as_str());
         !varied.is_empty() && needs.facts.iter().any(is_varied)
     }
 
     /// What the values of a call mean at the start of a function.
     pub fn at_start(&self, bound: &Bound, function: &CompiledFunction, vm: &VirtualMachine) -> Verdict {
+        let closure = bound.code(vm).map_or(0, |code| closure_of(&code, &bound.locals, vm));
         let read = || match bound.function.as_ref().and_then(|f| f.downcast_ref::<PyFunction>()) {
             Some(function) => {
                 let (facts, realized) = symbolic_convert::facts(function, &bound.locals, vm);
@@ -415,12 +417,13 @@ impl Values {
             }
             None => (symbolic_convert::facts_of_call(&bound.callee, &bound.locals, vm), Vec::new()),
         };
-        self.judge(0, &bound.locals, read, (function, function.dynamic()), vm)
+        self.judge(CodeId { place: 0, closure }, &bound.locals, read, (function, function.dynamic()), vm)
     }
 
     /// What they mean at the start of a function that is recorded on its own because another calls it.
     pub fn at_entry(&self, entered: &Resumed, function: (&CompiledFunction, Option<bool>), vm: &VirtualMachine) -> Verdict {
-        let verdict = self.judge(0, &entered.locals, || read_from(entered, vm), function, vm);
+        let at = CodeId { place: 0, closure: closure_of(&entered.code, &entered.locals, vm) };
+        let verdict = self.judge(at, &entered.locals, || read_from(entered, vm), function, vm);
         Verdict { others: classes(entered, vm), ..verdict }
     }
 
@@ -452,7 +455,8 @@ impl Values {
 
     /// What they mean where a function goes on.
     pub fn at_break(&self, place: usize, resumed: &Resumed, function: &CompiledFunction, vm: &VirtualMachine) -> Verdict {
-        let verdict = self.judge(place, &resumed.locals, || read_from(resumed, vm), (function, function.dynamic()), vm);
+        let at = CodeId { place, closure: closure_of(&resumed.code, &resumed.locals, vm) };
+        let verdict = self.judge(at, &resumed.locals, || read_from(resumed, vm), (function, function.dynamic()), vm);
         Verdict { others: classes(resumed, vm), ..verdict }
     }
 
@@ -481,12 +485,12 @@ impl Values {
     }
 
     /// Whether a number was found there when something was compiled.
-    pub fn was_number(&self, place: usize, source: &str) -> bool {
-        self.seen.borrow().keys().any(|(at, known)| *at == place && known == source)
+    pub fn was_number(&self, at: CodeId, source: &str) -> bool {
+        self.seen.borrow().keys().any(|(known_at, known)| *known_at == at && known == source)
     }
 
     /// Notes a number that is found there; whether it has varied, now or before. One that was a tensor has.
-    fn note_number(&self, at: (usize, String), value: &PyObjectRef, was_tensor: bool, vm: &VirtualMachine) -> bool {
+    fn note_number(&self, at: (CodeId, String), value: &PyObjectRef, was_tensor: bool, vm: &VirtualMachine) -> bool {
         let mut seen = self.seen.borrow_mut();
         let before = seen.entry(at).or_insert_with(|| Some(value.clone()));
         if was_tensor || before.as_ref().is_some_and(|b| !vm.bool_eq(b, value).unwrap_or(false)) {
@@ -498,7 +502,7 @@ impl Values {
     /// Facts with those numbers as symbols that varied, or that were tensors before.
     pub fn needs(
         &self,
-        place: usize,
+        at: CodeId,
         locals: &Locals,
         facts: Vec<Fact>,
         (function, dynamic): (&CompiledFunction, Option<bool>),
@@ -512,11 +516,11 @@ impl Values {
                 needs.facts.push(fact);
                 continue;
             };
-            let is_variable = place == 0 || matches!(*fact.source, Source::Local(_));
+            let is_variable = at.place == 0 || matches!(*fact.source, Source::Local(_));
             let is_float = is_dynamic_float(value, vm) && is_variable && !self.numbers.borrow().contains(&fact.source.text(vm));
             let is_int = value.class().is(vm.ctx.types.int_type) && !specializes_ints;
             let is_local = !fact.source.root().0 && (!fact.source.is_in_module(locals, vm) || unspecialized);
-            let key = (place, fact.source.text(vm));
+            let key = (at, fact.source.text(vm));
             if !is_float && (!is_int || !is_local) {
                 // It is a number all the same: where it is a float in a later call, it has varied.
                 if is_int && is_variable {
@@ -525,7 +529,7 @@ impl Values {
                 needs.facts.push(fact);
                 continue;
             }
-            let was_tensor = function.seen.borrow().has(place, &key.1);
+            let was_tensor = function.seen.borrow().has(at, &key.1);
             let has_varied = self.note_number(key, value, was_tensor, vm);
             let named = if is_int { named_number(&fact.source.text(vm), value, vm) } else { None };
             if named.unwrap_or(dynamic != Some(false) && has_varied || dynamic == Some(true)) {
@@ -533,7 +537,7 @@ impl Values {
                 needs.dynamic.push(fact.source.clone());
                 needs.replaced.push((fact.source.clone(), value.clone()));
                 needs.facts.push(Fact { kind: Kind::Type(class), ..fact });
-            } else if place > 0 && has_varied {
+            } else if at.place > 0 && has_varied {
                 needs.facts.push(Fact { kind: Kind::Type(value.class().to_owned().into()), ..fact });
             } else {
                 needs.facts.push(fact);

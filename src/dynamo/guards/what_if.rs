@@ -5,7 +5,7 @@
 
 use super::text::{as_python, range};
 use crate::dynamo::cache::CacheEntry;
-use crate::dynamo::dynamic_shapes::{DimMark, InputSource, SeenSizes, Symbols};
+use crate::dynamo::dynamic_shapes::{CodeId, DimMark, InputSource, SeenSizes, Symbols};
 use crate::error::{Error, Result};
 use crate::graph::parse_size;
 use crate::report::{
@@ -234,7 +234,7 @@ fn recompiled(made: &[&CacheEntryView], last: &CacheEntryView, trials: &[Trial])
     let mut seen = SeenSizes::default();
     for input in made.iter().flat_map(|e| &e.inputs) {
         let real = Geometry { sizes: ints(&input.real_sizes), strides: ints(&input.real_strides), offset: 0.into() };
-        seen.note(0, &source_of(input), &real);
+        seen.note(CodeId::default(), &source_of(input), &real);
     }
     let mut symbols = Symbols::default();
     let mut inputs = Vec::new();
@@ -242,7 +242,7 @@ fn recompiled(made: &[&CacheEntryView], last: &CacheEntryView, trials: &[Trial])
         let (sizes, strides) = tried(input, trials);
         let source = source_of(input);
         let real = Geometry { sizes: ints(&sizes), strides: ints(&strides), offset: 0.into() };
-        let plan = seen.plan(0, &source, &real, last.dynamic, false);
+        let plan = seen.plan(CodeId::default(), &source, &real, last.dynamic, false);
         let (geometry, _) = symbols.geometry(&source, index, &real, &plan);
         let text = |list: &[crate::shape::SymInt]| list.iter().map(ToString::to_string).collect();
         inputs.push(CacheEntryInput {

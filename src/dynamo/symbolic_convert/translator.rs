@@ -7,7 +7,6 @@ use rustpython_vm::builtins::PyCode;
 use rustpython_vm::{Py, PyObjectRef, VirtualMachine};
 
 use super::Resumed;
-use crate::dynamo::Recorder;
 use crate::dynamo::bytecode_analysis::decoded::{Chain, decoded};
 use crate::dynamo::cache::compiled_function::{CompiledFunction, count_frame, note_recompiled};
 use crate::dynamo::eval_frame::frames::is_marked;
@@ -16,6 +15,7 @@ use crate::dynamo::guards::manager::{self, Replaced, Verdict};
 use crate::dynamo::guards::needs::{Needs, realized};
 use crate::dynamo::resume_functions::About;
 use crate::dynamo::source::{Locals, Source};
+use crate::dynamo::{CodeId, Recorder};
 use crate::python::span::{Standing, is_left_out};
 use crate::tensor::Tensor;
 
@@ -159,6 +159,11 @@ impl Session {
         self.realized.replace(realized(needs, locals, vm));
     }
 
+    /// Where its sizes and numbers are remembered.
+    fn code_id(&self) -> CodeId {
+        CodeId { place: self.at.get(), closure: self.about.closure }
+    }
+
     /// A graph ends at an instruction: a number that an expression under way or a variable holds there has to be what it was.
     pub fn holds_number(&self, code: &Py<PyCode>, position: usize) {
         let Some((from, fact)) = self.given.take() else { return };
@@ -169,7 +174,7 @@ impl Session {
             // One that varied is a symbol.
             let function = (&*self.function, self.function.dynamic());
             let more = rustpython_vm::vm::thread::with_current_vm(|vm| {
-                self.function.values.needs(self.at.get(), &Locals::new(), vec![fact], function, vm)
+                self.function.values.needs(self.code_id(), &Locals::new(), vec![fact], function, vm)
             });
             self.about.verdict.borrow_mut().needs = Rc::new(known.and(more));
         }
@@ -182,7 +187,7 @@ impl Session {
         let is_known = |fact: &Fact| known.facts.iter().any(|f| f.source.text(vm) == fact.source.text(vm));
         let facts: Vec<Fact> = facts.into_iter().filter(|fact| !is_known(fact)).collect();
         if !facts.is_empty() {
-            let more = self.function.values.needs(self.at.get(), &resumed.locals, facts, (&self.function, self.function.dynamic()), vm);
+            let more = self.function.values.needs(self.code_id(), &resumed.locals, facts, (&self.function, self.function.dynamic()), vm);
             self.about.verdict.borrow_mut().needs = Rc::new(known.and(more));
         }
     }
