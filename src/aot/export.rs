@@ -102,6 +102,13 @@ fn without_tangents(joint: &Graph, inputs: &[InputSpec], metadata: &ViewAndMutat
         &call,
         &names,
         &given,
-        Tracing { class_name: "<lambda>".to_owned(), real: false, decompose: None, pre_dispatch: None, calls_as_aten: false },
+        Tracing {
+            class_name: "<lambda>".to_owned(),
+            real: false,
+            decompose: None,
+            pre_dispatch: None,
+            calls_as_aten: false,
+            symbols: None,
+        },
     )
 }

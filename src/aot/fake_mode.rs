@@ -188,7 +188,11 @@ impl Layer for FakeLayer {
             run_backend(entry, &args, true)
         };
         set_modes(before);
-        result.map_err(|e| if e.kind == ErrorKind::DataDependent { Error::new(ErrorKind::DynamicOutputShape, entry.name) } else { e })
+        let decides_size = entry.tags.has(Tags::DYNAMIC_SHAPE);
+        result.map_err(|e| match e.kind {
+            ErrorKind::DataDependent if decides_size => Error::new(ErrorKind::DynamicOutputShape, entry.name),
+            _ => e,
+        })
     }
 }
 

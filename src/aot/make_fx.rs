@@ -30,6 +30,8 @@ pub struct Tracing {
     pub pre_dispatch: Option<(Provider, Option<ShapeEnv>)>,
     /// Whether composite operators are those of ATen: the Python dispatcher is on where sizes are symbols alone.
     pub calls_as_aten: bool,
+    /// The symbols of the inputs, where what values decide (numbers that tensors hold, sizes of `x[mask]`) are symbols, too.
+    pub symbols: Option<ShapeEnv>,
 }
 
 /// The layer of dispatch: records what comes through, and answers it.
@@ -40,15 +42,23 @@ struct Recording {
     decompose: Option<Decompose>,
     /// Whether it records calls, not only what is calculated with sizes.
     sees_calls: bool,
+    symbols: Option<ShapeEnv>,
 }
 
 impl Recording {
     fn record(&self, entry: &'static OpEntry, args: &[Value]) -> Result<Value> {
-        if named::is_any(entry, &[&named::LOCAL_SCALAR_DENSE, &named::EQUAL]) {
+        if named::is_any(entry, &[&named::LOCAL_SCALAR_DENSE, &named::EQUAL, &named::ALLCLOSE]) {
             let mut traced = false;
             args.iter().for_each(|v| v.for_each_tensor(&mut |t| traced |= self.tracer.knows(t)));
+            if let (true, true, Some(env), [Value::Tensor(t), ..]) = (traced, named::LOCAL_SCALAR_DENSE.is(entry), &self.symbols, args)
+                && let Some(number) = unbacked_number(t, env)
+            {
+                self.tracer.item(t, &number)?;
+                return Ok(number);
+            }
             return if traced { Err(asked_for_value(entry)) } else { run_backend(entry, args, false) };
         }
+        let _naming = self.symbols.clone().map(|env| Naming::new(Rc::new(move |most| env.unbacked_size(most))));
         // The mode of a script may make what is computed fake.
         let result = run_backend(entry, args, !self.real || modes().fake)?;
         self.tracer.record(entry, args, &result)?;
@@ -122,9 +132,8 @@ impl PreDispatch {
                 let said = format!("Could not guard on data-dependent expression {condition} (unhinted: {condition}).");
                 return Err(Error::new(ErrorKind::GuardOnDataDependent, said));
             }
-            dtype if dtype.is_floating() => Value::SymFloat(env.unbacked_float("item")),
-            dtype if dtype.is_integral() => Value::Int(env.unbacked("item", i64::MIN)),
-            _ => return Err(Error::not_implemented("the number of a complex tensor is not supported in an exported program yet")),
+            _ => unbacked_number(t, env)
+                .ok_or_else(|| Error::not_implemented("the number of a complex tensor is not supported in an exported program yet"))?,
         };
         coming_from((self.provider)(), || self.tracer.item_as_called(t, &number))?;
         Ok(number)
@@ -236,6 +245,15 @@ pub fn lift_constants(graph: &mut Graph, state: usize) -> Vec<Tensor> {
     lifted.iter().filter_map(tensor).collect()
 }
 
+/// The number that a tensor holds, as a symbol that only the run knows; none for booleans and complex numbers.
+fn unbacked_number(t: &Tensor, env: &ShapeEnv) -> Option<Value> {
+    match t.dtype() {
+        dtype if dtype.is_floating() => Some(Value::SymFloat(env.unbacked_float("item"))),
+        dtype if dtype.is_integral() && dtype != Dtype::Bool => Some(Value::Int(env.unbacked("item", i64::MIN))),
+        _ => None,
+    }
+}
+
 fn asked_for_value(entry: &OpEntry) -> Error {
     Error::runtime(format!(
         "It appears that you're trying to get value out of a tracing tensor with {} - erroring out! It's likely that this is caused by \
@@ -265,6 +283,7 @@ pub fn make_fx(f: &dyn Fn(&[Value]) -> Result<Vec<Value>>, names: &[String], inp
         real: tracing.real,
         decompose: tracing.decompose,
         sees_calls: tracing.pre_dispatch.is_none(),
+        symbols: tracing.symbols,
     };
     set_modes(Modes { fake: !tracing.real, calls_as_aten: tracing.calls_as_aten, ..before });
     let _library = tracing.pre_dispatch.is_some().then(ForAnyLibrary::new);

@@ -51,7 +51,7 @@ pub use stack::{
     is_excluded, is_kept_whole, is_taken, lift_to_input, measure_float, modes, pop_layer, push_layer, recorded_size, set_default_device,
     set_modes, take_layers,
 };
-pub use unbacked::{Naming, SizeNamer, size_of_values};
+pub use unbacked::{Naming, SizeNamer, size_of_nonzero, size_of_values};
 pub use value::Value;
 
 /// Calls an operator by name from Rust: `aten!("add.Tensor", a, b; alpha = 2.0)?` gives a [`Value`].

@@ -25,6 +25,8 @@ named! {
     DIV = "div.Tensor";
     /// `aten.equal`
     EQUAL = "equal";
+    /// `aten.allclose`
+    ALLCLOSE = "allclose";
     /// `aten.full`
     FULL = "full";
     /// `aten.index.Tensor`

@@ -65,7 +65,7 @@ impl Plan {
                         }
                     }
                     if index.is_fake() {
-                        let positions = vec![dispatch::size_of_values(index.numel().as_int())?];
+                        let positions = vec![dispatch::size_of_nonzero(index)?];
                         let positions = TensorSpec::contiguous(positions, Dtype::Int64, index.device());
                         for _ in 0..index.dim() {
                             indices.push(Some(Tensor::fake(&positions)?));
@@ -281,7 +281,7 @@ fn masked_scatter(call: &Call) -> Result<Vec<Option<TensorSpec>>> {
 
 fn nonzero_count(tensor: &Tensor) -> Result<SymInt> {
     if tensor.is_fake() {
-        return dispatch::size_of_values(tensor.numel().as_int());
+        return dispatch::size_of_nonzero(tensor);
     }
     Ok(SymInt::Int(numbers(tensor)?.iter().filter(|v| v.truth()).count() as i64))
 }

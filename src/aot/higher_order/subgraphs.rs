@@ -70,6 +70,7 @@ fn calls_as_made(f: &dyn Fn(&[Value]) -> Result<Vec<Value>>, like: &[Value], pro
             decompose: None,
             pre_dispatch: Some((provider, None)),
             calls_as_aten: false,
+            symbols: None,
         },
     )
 }

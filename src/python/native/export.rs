@@ -37,6 +37,7 @@ pub fn called(
         decompose: None,
         pre_dispatch: Some((source_in_forward, Some(env))),
         calls_as_aten: false,
+        symbols: None,
     };
     let mut graph = make_fx(&flat_function(function), names, &given, tracing).map_err(|e| raise(e, vm))?;
     state_what_is_converted(&mut graph);

@@ -296,6 +296,10 @@ impl TensorBase {
     #[pymethod]
     fn data_ptr(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<i64> {
         let t = zelf.tensor();
+        if super::reading::is_of_trace(&t) {
+            let said = "Cannot access data pointer of Tensor (e.g. FakeTensor, FunctionalTensor). If you're using torch.compile/export/fx, it is likely that we are erroneously tracing into a custom kernel. To fix this, please wrap the custom kernel into an opaque custom op. Please see the following for details: https://pytorch.org/tutorials/advanced/custom_ops_landing_page.html";
+            return Err(raise(Error::runtime(said), vm));
+        }
         let offset = t.geometry().offset.guard_int().map_err(|e| raise(e, vm))?;
         Ok(((t.storage().id() as i64) << 36) + offset * t.dtype().itemsize() as i64)
     }

@@ -320,6 +320,12 @@ mod module {
         to_tensor(&tensor).map_or(0, |t| t.storage().fake_mode())
     }
 
+    /// Whether a tensor stands for a value while a function is traced.
+    #[pyfunction]
+    fn is_of_trace(tensor: PyObjectRef) -> bool {
+        to_tensor(&tensor).is_some_and(|t| crate::python::native::tensor::reading::is_of_trace(&t))
+    }
+
     /// `from_tensor(number, tensor, symbols, kinds, source)`: what stands for a tensor in a mode. `kinds` says of every dimension whether
     /// it is a number (0), a symbol that equal sizes share (1), one of its own (2), or one that only a run knows (3), and its bounds.
     #[pyfunction]

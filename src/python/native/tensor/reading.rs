@@ -6,9 +6,9 @@ use super::convert::from_value;
 use super::errors::raise;
 use crate::dispatch::Value;
 use crate::dynamo::Unsupported;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::span::Written;
-use crate::tensor::{Dtype, Tensor};
+use crate::tensor::{DeviceType, Dtype, Tensor};
 
 /// The number behind a tensor of one element.
 pub(super) fn item(t: &Tensor, vm: &VirtualMachine) -> PyResult<Value> {
@@ -83,11 +83,17 @@ pub fn with_values(t: &Tensor, reason: impl FnOnce() -> Unsupported, vm: &Virtua
     crate::dynamo::tracing::before_reading(t, reason).map_err(|e| raise(e, vm))
 }
 
+/// Whether it stands for a value while AOTAutograd or an export traces: it has no memory, and no mode of the script says so.
+pub fn is_of_trace(t: &Tensor) -> bool {
+    let is_plain = t.is_fake() && t.storage().fake_mode() == 0 && t.device().kind != DeviceType::Meta;
+    is_plain && crate::dispatch::modes().fake && crate::dynamo::tracing::recorder().is_none()
+}
+
 /// A nested list of the elements.
 pub(super) fn nested(t: &Tensor, vm: &VirtualMachine) -> PyResult {
     let is_integer = t.dtype().is_integral() && t.dtype() != Dtype::Bool;
     let is_exported = || t.is_fake() && crate::aot::trace::current_tracer().is_some_and(|tracer| tracer.sees_script());
-    if is_integer && (crate::dynamo::tracing::recorder().is_some_and(|r| r.wants_scalars()) || is_exported()) {
+    if is_integer && crate::dynamo::tracing::recorder().is_some_and(|r| r.wants_scalars()) || is_exported() {
         return nested_symbols(t, vm);
     }
     // Also a tensor of the caller's breaks the graph.
@@ -96,6 +102,9 @@ pub(super) fn nested(t: &Tensor, vm: &VirtualMachine) -> PyResult {
         false => Unsupported::tolist(),
     };
     let t = &crate::dynamo::tracing::before_reading(t, reason).map_err(|e| raise(e, vm))?;
+    if is_of_trace(t) {
+        return Err(raise(Error::new(ErrorKind::DataDependent, "aten._local_scalar_dense.default"), vm));
+    }
     let _outside = crate::dispatch::Exclude::only(crate::dispatch::Key::Capture);
     let c = t.concrete().map_err(|e| raise(e, vm))?;
     let flat = crate::t!("contiguous", t).map_err(|e| raise(e, vm))?;

@@ -7,6 +7,7 @@ numpy runs through backwards are named in `_flips`, beside a tensor that runs fo
 import operator
 
 import torch
+from torch import _native_fake
 
 from numpy import _dtypes
 from numpy._absent import unavailable
@@ -613,6 +614,8 @@ def tensor_of(found, dtype):
 
 def of_tensor(t, force=False):
     """`Tensor.numpy()`: an array over a tensor's memory."""
+    if _native_fake.is_of_trace(t):
+        raise RuntimeError(".numpy() is not supported for tensor subclasses.")
     if force:
         t = t.detach().cpu().resolve_conj().resolve_neg()
     elif t.requires_grad:
