@@ -134,7 +134,7 @@ mod native {
     use crate::dynamo::backends;
     use crate::partition::{PartitionConfig, Partitioner};
     use crate::python::native::graph_module::{self, Attributes, PyGraphModule};
-    use crate::python::native::tensor::{from_value, raise, raised, to_value};
+    use crate::python::native::tensor::{from_value, items, raise, raised, to_value};
     use crate::tensor::Tensor;
 
     /// A function compiled by AOTAutograd alone.
@@ -205,7 +205,11 @@ mod native {
                         match to_value(&out, vm) {
                             Some(Value::List(items)) => Ok(items),
                             Some(single) => Ok(vec![single]),
-                            None => Err(crate::error::Error::type_error("a traced function returns tensors and numbers")),
+                            None => {
+                                let class = |o: &PyObjectRef| to_value(o, vm).is_none().then(|| o.class().to_owned());
+                                let wrong = items(&out).iter().flatten().find_map(class).unwrap_or_else(|| out.class().to_owned());
+                                Err(crate::python::native::make_fx::no_output(wrong.as_object(), vm))
+                            }
                         }
                     })
                 })

@@ -6,7 +6,7 @@ use rustpython_vm::builtins::PyDictRef;
 use rustpython_vm::{PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
 use super::graph_module::{self, PyGraphModule};
-use super::make_fx::{decompose_by, flat_function, values_of};
+use super::make_fx::{decompose_by, flat_function, no_output, values_of};
 use crate::aot::export::{Exported, can_stay_whole, export};
 use crate::aot::make_fx::{Tracing, lift_constants, make_fx};
 use crate::aot::schemas::{Function, InputSpec};
@@ -39,7 +39,7 @@ pub fn called(
         calls_as_aten: false,
         symbols: None,
     };
-    let mut graph = make_fx(&flat_function(function), names, &given, tracing).map_err(|e| raise(e, vm))?;
+    let mut graph = make_fx(&flat_function(function, no_output), names, &given, tracing).map_err(|e| raise(e, vm))?;
     state_what_is_converted(&mut graph);
     let constants = lift_constants(&mut graph, state);
     let constants = constants.iter().map(|t| wrap(t, vm)).collect::<PyResult<Vec<_>>>()?;

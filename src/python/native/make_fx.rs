@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use rustpython_vm::builtins::PyDictRef;
 use rustpython_vm::function::{FuncArgs, KwArgs};
-use rustpython_vm::{AsObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
+use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
 use super::graph_module::PyGraphModule;
 use crate::aot::functional::functionalized;
@@ -94,15 +94,33 @@ pub(crate) fn fake_inputs(inputs: Vec<Value>, source: &str, symbolic: bool) -> R
     Ok((made, symbols))
 }
 
-/// A function of a list, in Python, as one of values.
-pub(crate) fn flat_function(function: PyObjectRef) -> impl Fn(&[Value]) -> Result<Vec<Value>> {
+/// What is said of a class that no graph can return.
+pub(crate) fn no_output(class: &PyObject, vm: &VirtualMachine) -> Error {
+    let class = class.repr(vm).map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
+    Error::runtime(format!(
+        "Found {class} in output, which is not a known type. If this type holds tensors, you need to register a pytree for it. See \
+         https://github.com/pytorch/functorch/issues/475 for a brief explanation why. If you don't need to register a pytree, please leave \
+         a comment explaining your use case and we'll make this more ergonomic to deal with"
+    ))
+}
+
+/// What `make_fx` says of it.
+fn no_argument(class: &PyObject, vm: &VirtualMachine) -> Error {
+    let class = class.repr(vm).map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
+    Error::not_implemented(format!("argument of type: {class}"))
+}
+
+/// A function of a list, in Python, as one of values. `refuse` says what is wrong with a class that no graph can return.
+pub(crate) fn flat_function(
+    function: PyObjectRef,
+    refuse: fn(&PyObject, &VirtualMachine) -> Error,
+) -> impl Fn(&[Value]) -> Result<Vec<Value>> {
     move |values: &[Value]| {
         rustpython_vm::vm::thread::with_current_vm(|vm| {
             let values = values.iter().map(|v| from_value(v.clone(), vm)).collect::<PyResult<Vec<_>>>().map_err(raised)?;
             let out = function.call((vm.ctx.new_list(values),), vm).map_err(raised)?;
             let out: Vec<PyObjectRef> = out.try_to_value(vm).map_err(raised)?;
-            let value =
-                |o: &PyObjectRef| to_value(o, vm).ok_or_else(|| Error::type_error(format!("the function returns a {}", o.class().name())));
+            let value = |o: &PyObjectRef| to_value(o, vm).ok_or_else(|| refuse(o.class().as_object(), vm));
             out.iter().map(value).collect::<Result<Vec<_>>>()
         })
     }
@@ -117,7 +135,7 @@ pub(crate) fn values_of(inputs: &[PyObjectRef], vm: &VirtualMachine) -> PyResult
 /// `_functionalize(flat_function, inputs, copies_views)`: the results of a function of a list, run functionalized.
 pub fn functionalize(function: PyObjectRef, inputs: &[PyObjectRef], copies_views: bool, vm: &VirtualMachine) -> PyResult {
     let given = values_of(inputs, vm)?;
-    let out = functionalized(&flat_function(function), &given, copies_views).map_err(|e| raise(e, vm))?;
+    let out = functionalized(&flat_function(function, no_output), &given, copies_views).map_err(|e| raise(e, vm))?;
     let items = out.into_iter().map(|v| from_value(v, vm)).collect::<PyResult<Vec<_>>>()?;
     Ok(vm.ctx.new_list(items).into())
 }
@@ -146,7 +164,7 @@ pub fn trace(
     let pre_dispatch = pre_dispatch.then_some((nowhere as Provider, None));
     let env = (mode == "symbolic" && pre_dispatch.is_none()).then(|| symbols.env.clone());
     let tracing = Tracing { class_name, real: mode == "real", decompose, pre_dispatch, calls_as_aten, symbols: env };
-    let graph = make_fx(&flat_function(function), &names, &given, tracing).map_err(|e| raise(e, vm))?;
+    let graph = make_fx(&flat_function(function, no_argument), &names, &given, tracing).map_err(|e| raise(e, vm))?;
     let symbols = symbols_object(symbols, vm);
     Ok(vm.ctx.new_tuple(vec![PyGraphModule::new(graph).into_pyobject(vm), symbols]).into())
 }

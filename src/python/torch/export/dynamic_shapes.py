@@ -234,6 +234,11 @@ def _spread(tree, shapes, path, found):
         found.append(_of_leaf(tree, shapes, path))
     elif shapes is None:
         found += [None] * len(with_paths(tree))
+    elif isinstance(tree, dict) is not isinstance(shapes, dict) and isinstance(shapes, (dict, tuple, list)):
+        raise _user_error(
+            "Detected mismatch between the structure of `inputs` and `dynamic_shapes`: "
+            f"`inputs{path}` is a {type(tree)}, but `dynamic_shapes{path}` is a {type(shapes)}"
+        )
     elif isinstance(tree, dict):
         if not isinstance(shapes, dict) or set(tree) != set(shapes):
             raise _user_error(
@@ -254,6 +259,12 @@ def _spread(tree, shapes, path, found):
 
 
 def _of_leaf(leaf, shape, path):
+    if type(leaf) is int:
+        if isinstance(shape, _DimHint) and shape is not Dim.STATIC:
+            raise NotImplementedError(f"an integer that varies (`dynamic_shapes{path}` is {shape!r}) is not supported in the playground")
+        if shape is not None and not isinstance(shape, (int, _DimHint)):
+            raise AssertionError(f"expected dynamic_shape to be None, int, or _DimHint for _IntWrapper, got {type(shape)}")
+        return None
     if not isinstance(leaf, torch.Tensor):
         if shape is not None:
             raise _user_error(
