@@ -50,13 +50,19 @@ impl Recording {
         if named::is_any(entry, &[&named::LOCAL_SCALAR_DENSE, &named::EQUAL, &named::ALLCLOSE]) {
             let mut traced = false;
             args.iter().for_each(|v| v.for_each_tensor(&mut |t| traced |= self.tracer.knows(t)));
-            if let (true, true, Some(env), [Value::Tensor(t), ..]) = (traced, named::LOCAL_SCALAR_DENSE.is(entry), &self.symbols, args)
-                && let Some(number) = unbacked_number(t, env)
-            {
-                self.tracer.item(t, &number)?;
-                return Ok(number);
+            let Some(env) = self.symbols.as_ref().filter(|_| traced) else {
+                return if traced { Err(asked_for_value(entry)) } else { run_backend(entry, args, false) };
+            };
+            if !named::LOCAL_SCALAR_DENSE.is(entry) {
+                return Err(Error::new(ErrorKind::DataDependent, entry.name));
             }
-            return if traced { Err(asked_for_value(entry)) } else { run_backend(entry, args, false) };
+            let t = args[0].tensor()?;
+            let number = unbacked_number(t, env).map_err(|e| match e.kind {
+                ErrorKind::GuardOnDataDependent => Error::new(e.kind, format!("{}  (Size-like symbols: none)", e.message)),
+                _ => e,
+            })?;
+            self.tracer.item(t, &number)?;
+            return Ok(number);
         }
         let _naming = self.symbols.clone().map(|env| Naming::new(Rc::new(move |most| env.unbacked_size(most))));
         // The mode of a script may make what is computed fake.
@@ -126,15 +132,7 @@ impl PreDispatch {
     fn item(&self, entry: &OpEntry, args: &[Value]) -> Result<Value> {
         let env = self.env.as_ref().ok_or_else(|| asked_for_value(entry))?;
         let t = args.first().ok_or_else(|| Error::type_error("item() takes a tensor"))?.tensor()?;
-        let number = match t.dtype() {
-            Dtype::Bool => {
-                let condition = format!("Eq({}, 1)", env.unbacked("item", 0));
-                let said = format!("Could not guard on data-dependent expression {condition} (unhinted: {condition}).");
-                return Err(Error::new(ErrorKind::GuardOnDataDependent, said));
-            }
-            _ => unbacked_number(t, env)
-                .ok_or_else(|| Error::not_implemented("the number of a complex tensor is not supported in an exported program yet"))?,
-        };
+        let number = unbacked_number(t, env)?;
         coming_from((self.provider)(), || self.tracer.item_as_called(t, &number))?;
         Ok(number)
     }
@@ -245,12 +243,17 @@ pub fn lift_constants(graph: &mut Graph, state: usize) -> Vec<Tensor> {
     lifted.iter().filter_map(tensor).collect()
 }
 
-/// The number that a tensor holds, as a symbol that only the run knows; none for booleans and complex numbers.
-fn unbacked_number(t: &Tensor, env: &ShapeEnv) -> Option<Value> {
+/// The number that a tensor holds, as a symbol that only the run knows. Of a boolean the trace would have to know which it is.
+fn unbacked_number(t: &Tensor, env: &ShapeEnv) -> Result<Value> {
     match t.dtype() {
-        dtype if dtype.is_floating() => Some(Value::SymFloat(env.unbacked_float("item"))),
-        dtype if dtype.is_integral() && dtype != Dtype::Bool => Some(Value::Int(env.unbacked("item", i64::MIN))),
-        _ => None,
+        Dtype::Bool => {
+            let condition = format!("Eq({}, 1)", env.unbacked("item", 0));
+            let said = format!("Could not guard on data-dependent expression {condition} (unhinted: {condition}).");
+            Err(Error::new(ErrorKind::GuardOnDataDependent, said))
+        }
+        dtype if dtype.is_floating() => Ok(Value::SymFloat(env.unbacked_float("item"))),
+        dtype if dtype.is_integral() => Ok(Value::Int(env.unbacked("item", i64::MIN))),
+        _ => Err(Error::not_implemented("the number of a complex tensor is not supported in a trace with symbols")),
     }
 }
 

@@ -149,7 +149,7 @@ pub(super) fn squeeze_dim(b: &BatchCall) -> Ruled {
 /// The call on items that are numbers, as rows of one.
 fn widened(b: &BatchCall) -> Result<Value> {
     let mut new = shifted_arguments(b)?;
-    new[0] = t!("unsqueeze", new[0].tensor()?, 1)?.into();
+    new[0] = t!("unsqueeze", new[0].tensor()?, -1)?.into();
     b.wrap_all(&dispatch::call(b.entry, new)?, 0)
 }
 
@@ -188,15 +188,67 @@ pub(super) fn mean(b: &BatchCall) -> Ruled {
 
 /// Each item as one row.
 fn flat(b: &BatchCall) -> Result<Tensor> {
-    t!("reshape", b.tensor("self")?.front()?, vec![b.size.clone(), SymInt::Int(-1)])
+    let x = b.tensor("self")?;
+    let each = x.front()?;
+    if x.rank() == 1 {
+        return Ok(each);
+    }
+    let count = dispatch::multiply(&each.sizes()[1..])?;
+    t!("reshape", each, vec![b.size.clone(), count])
+}
+
+/// The first of what an operator gives that says where an element stands, too.
+fn values(b: &BatchCall, out: Value) -> Ruled {
+    front(b, out.tensors()?.remove(0))
 }
 
 pub(super) fn max(b: &BatchCall) -> Ruled {
-    front(b, t!("amax", flat(b)?, vec![1i64])?)
+    values(b, aten!("max.dim", flat(b)?, 1)?)
 }
 
 pub(super) fn min(b: &BatchCall) -> Ruled {
-    front(b, t!("amin", flat(b)?, vec![1i64])?)
+    values(b, aten!("min.dim", flat(b)?, 1)?)
+}
+
+pub(super) fn median(b: &BatchCall) -> Ruled {
+    values(b, aten!("median.dim", flat(b)?, 1)?)
+}
+
+pub(super) fn nanmedian(b: &BatchCall) -> Ruled {
+    values(b, aten!("nanmedian.dim", flat(b)?, 1)?)
+}
+
+/// Where the whole item is reduced, it is one row.
+pub(super) fn reduced_row(b: &BatchCall) -> Ruled {
+    if !b.get("dim").is_none() {
+        return reduction(b);
+    }
+    let mut new = b.args.to_vec();
+    let at = b.entry.schema.position("dim").unwrap_or(1);
+    let row = if b.tensor("self")?.rank() == 0 { rows(b)?.0 } else { flat(b)? };
+    (new[0], new[at]) = (row.into(), Value::from(1));
+    b.wrap_all(&dispatch::call(b.entry, new)?, 0).map(Some)
+}
+
+/// Dimensions are a list also where the call has one or none.
+pub(super) fn count_nonzero(b: &BatchCall) -> Ruled {
+    let (rows, all) = rows(b)?;
+    let dims = match b.get("dim") {
+        Value::None => all,
+        _ => match shifted_arguments(b)?.swap_remove(1) {
+            one @ Value::Int(_) => Value::List(vec![one]),
+            several => several,
+        },
+    };
+    front(b, t!("count_nonzero.dim_IntList", rows, dims)?)
+}
+
+pub(super) fn nansum(b: &BatchCall) -> Ruled {
+    if !b.get("dim").is_none() {
+        return reduction(b);
+    }
+    let (rows, dims) = rows(b)?;
+    front(b, t!("nansum", rows, dims, b.get("keepdim"); dtype = b.get("dtype").clone())?)
 }
 
 pub(super) fn prod(b: &BatchCall) -> Ruled {

@@ -207,6 +207,7 @@ fn register_sums(b: &mut OpBuilder) {
     b.tags(Tags::REDUCTION | Tags::CORE).grad("MeanBackward1", &[], |b| unary_grad(b, |g| mean_of(b, g))).counts_elements();
     b.op("nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", Rule::Fresh(sum_spec))
         .doc("The sum without NaN.")
+        .batch(Batch::Rule(super::batch_rules::nansum))
         .refuses("c", "nansum on CPU does not support complex inputs");
     b.tags(Tags::REDUCTION).grad("NansumBackward", &["self"], |b| {
         unary_grad(b, |g| {
@@ -218,7 +219,7 @@ fn register_sums(b: &mut OpBuilder) {
         "nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
         Rule::Composite(|c| {
             let x = t!("detach", c.tensor("self")?)?;
-            let known = t!("logical_not", t!("ne.Tensor", &x, &x)?)?;
+            let known = t!("logical_not_", t!("ne.Tensor", &x, &x)?)?;
             let count = t!("sum.dim_IntList", known, c.get("dim"), c.get("keepdim"))?;
             let total = t!("nansum", c.get("self"), c.get("dim"), c.get("keepdim"); dtype = c.get("dtype"))?;
             aten!("div.Tensor", total, count)
@@ -243,7 +244,10 @@ fn register_sums(b: &mut OpBuilder) {
         .batch(Batch::Shifted);
     b.tags(Tags::REDUCTION | Tags::CORE).grad("ProdBackward1", &["self", "result"], |b| unary_grad(b, |g| prod_dim(b, g)));
     for schema in ["count_nonzero(Tensor self, int? dim=None) -> Tensor", "count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor"] {
-        b.op(schema, Rule::Fresh(|c| Ok(vec![result(c, Dtype::Int64)?]))).tags(Tags::REDUCTION).not_differentiable();
+        b.op(schema, Rule::Fresh(|c| Ok(vec![result(c, Dtype::Int64)?])))
+            .batch(Batch::Rule(super::batch_rules::count_nonzero))
+            .tags(Tags::REDUCTION)
+            .not_differentiable();
     }
     b.at("count_nonzero").doc("How many elements are not zero.");
     b.op("sum_to_size(Tensor self, SymInt[] size) -> Tensor", Rule::Composite(sum_to_size))
@@ -549,6 +553,7 @@ fn register_extrema(b: &mut OpBuilder) {
             Ok(vec![spec.clone(), spec])
         }),
     )
+    .batch(Batch::Rule(super::batch_rules::reduced_row))
     .doc("Minimum and maximum together.");
     b.tags(Tags::REDUCTION).grad("AminmaxBackward", &["self", "result1", "result"], aminmax_backward);
     for name in ["argmax", "argmin"] {
@@ -559,7 +564,7 @@ fn register_extrema(b: &mut OpBuilder) {
                 Ok(vec![result(c, Dtype::Int64)?])
             }),
         )
-        .batch(Batch::Shifted);
+        .batch(Batch::Rule(super::batch_rules::reduced_row));
         b.tags(Tags::REDUCTION | Tags::CORE).not_differentiable();
     }
     b.at("argmax")
@@ -596,16 +601,17 @@ fn register_selecting(b: &mut OpBuilder) {
         b.op(&format!("{schema} -> (Tensor values, Tensor indices)"), Rule::Fresh(with_indices)).tags(Tags::REDUCTION);
         b.indices_without_grad(&[1]).grad(node, &["result1"], select_backward);
     }
-    b.at("max.dim").batch(Batch::Shifted);
-    b.at("median.dim").batch(Batch::Shifted);
-    b.at("min.dim").batch(Batch::Shifted);
+    b.at("max.dim").batch(Batch::Rule(super::batch_rules::reduction));
+    b.at("median.dim").batch(Batch::Rule(super::batch_rules::reduction));
+    b.at("nanmedian.dim").batch(Batch::Rule(super::batch_rules::reduction));
+    b.at("min.dim").batch(Batch::Rule(super::batch_rules::reduction));
     for (name, node) in [("median", "MedianBackward"), ("nanmedian", "NanmedianBackward")] {
         b.op(&format!("{name}(Tensor self) -> Tensor"), Rule::Fresh(|c| Ok(vec![result(c, c.tensor("self")?.dtype())?])))
             .refuses("bc", "median_cpu");
         b.tags(Tags::REDUCTION).grad(node, &["self", "result"], |b| unary_grad(b, |g| evenly(b, g)));
     }
-    b.at("median").doc("The lower median; along a dimension also where it is.");
-    b.at("nanmedian").doc("The median without NaN.");
+    b.at("median").doc("The lower median; along a dimension also where it is.").batch(Batch::Rule(super::batch_rules::median));
+    b.at("nanmedian").doc("The median without NaN.").batch(Batch::Rule(super::batch_rules::nanmedian));
 }
 
 fn register_truth(b: &mut OpBuilder) {

@@ -400,7 +400,7 @@ class _Writer:
     def value(self, arg):
         if isinstance(arg, Node):
             return arg.name
-        if isinstance(arg, tuple) and hasattr(arg, "_fields"):
+        if isinstance(arg, tuple) and hasattr(arg, "_make"):
             return f"{self.name_of(type(arg), qualified_name(type(arg)))}{tuple(arg)!r}"
         if isinstance(arg, tuple):
             return f"({', '.join(map(self.value, arg))}{',' if len(arg) == 1 else ''})"

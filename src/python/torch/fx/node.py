@@ -20,7 +20,8 @@ def map_aggregate(a, fn):
     """The argument with `fn` applied to every leaf of its tuples, lists, dicts and slices."""
     if isinstance(a, tuple):
         items = [map_aggregate(item, fn) for item in a]
-        return type(a)(*items) if hasattr(a, "_fields") else tuple(items)
+        # What operators return with names is a tuple to a graph.
+        return type(a)(*items) if hasattr(a, "_make") else tuple(items)
     if isinstance(a, list):
         return [map_aggregate(item, fn) for item in a]
     if isinstance(a, dict):

@@ -1,0 +1,26 @@
+# Pickled, saved and copied tensors lie in memory as they did.
+import torch, pickle, copy, io
+v = pickle.loads(pickle.dumps(torch.arange(6).reshape(2, 3).t()))
+print(v, v.stride())
+s = torch.zeros(4)
+a, bb = s[:2], s[2:]
+a2, b2 = pickle.loads(pickle.dumps((a, bb)))
+a2.fill_(1)
+print(a2, b2, b2.storage_offset(), b2.untyped_storage().nbytes())
+e = torch.ones(1).expand(3)
+print(pickle.loads(pickle.dumps(e)).stride(), copy.deepcopy(e).stride())
+c, d = copy.deepcopy((a, bb))
+print(c.storage_offset(), d.storage_offset(), c.untyped_storage().data_ptr() == d.untyped_storage().data_ptr())
+b = io.BytesIO(); torch.save({"a": a, "b": bb, "t": v}, b); b.seek(0)
+l = torch.load(b)
+print(l["b"].storage_offset(), l["a"].untyped_storage().data_ptr() == l["b"].untyped_storage().data_ptr(), l["t"].stride())
+p = torch.nn.Parameter(torch.ones(2, 3).t()); p.grad = torch.ones(3, 2)
+q = pickle.loads(pickle.dumps(p)); print(q.stride(), q.requires_grad, type(q).__name__, q.grad)
+q = copy.deepcopy(p); print(q.stride(), q.grad.shape)
+x = torch.ones(2, requires_grad=True); print(pickle.loads(pickle.dumps(x)).requires_grad)
+m = torch.nn.Linear(2, 2); m.w2 = m.weight
+m2 = copy.deepcopy(m); print(m2.w2 is m2.weight)
+m3 = pickle.loads(pickle.dumps(m)); print(m3.w2 is m3.weight)
+try: pickle.dumps(x * 2)
+except Exception as ex: print(type(ex).__name__, ex)
+print(copy.copy(a).storage_offset(), a.__reduce_ex__(2)[0].__name__)
