@@ -196,13 +196,15 @@ fn run_compiled(function: &Rc<CompiledFunction>, mut captured: CapturedGraph, pl
     }
     count_frame(true);
     count("stats", "calls_captured", captured.written().nodes().filter(|n| n.opcode == crate::graph::Opcode::Call).count());
-    count("stats", "unique_graphs", 1);
     let inputs = captured.inputs.clone();
     if let Some(rest) = &*about.resumed.borrow() {
         rest.rename(&mut captured);
     }
     freezing::refuse_discarded(&captured)?;
-    let (captured, compiled, mut reported) = compile_until_it_holds(function, captured, about)?;
+    let (captured, compiled, mut reported) = compile_until_it_holds((function, place), captured, about)?;
+    if compiled.is_some() && !function.is_skipped(place) {
+        count("stats", "unique_graphs", 1);
+    }
     if matches!(&function.asked.backend, Backend::Named(name) if name == "inductor") {
         freezing::discard(&captured, || about.modules())?;
     }
@@ -237,7 +239,7 @@ fn run_compiled(function: &Rc<CompiledFunction>, mut captured: CapturedGraph, pl
 /// Compiles a graph; once more, with numbers, where floats that were to be symbols turn out to be needed as numbers. Gives nothing
 /// to run where a derivative needs what only values say (a size, a number): PyTorch skips such a frame.
 fn compile_until_it_holds(
-    function: &CompiledFunction,
+    (function, place): (&CompiledFunction, usize),
     captured: CapturedGraph,
     about: &About,
 ) -> Result<(CapturedGraph, Option<Runner>, report::CapturedGraph)> {
@@ -260,6 +262,8 @@ fn compile_until_it_holds(
     if needed.is_empty() {
         let compiled = match compiled {
             Err(_) if switch("suppress_errors") => {
+                // Whoever compiles it next, it runs as it is.
+                function.skip_frame(place);
                 let graph = captured.graph.clone();
                 Some(Rc::new(move |inputs| replay_graph(&graph, &mut { inputs })) as Runner)
             }
@@ -271,7 +275,7 @@ fn compile_until_it_holds(
     let origins: Vec<String> = needed.iter().map(|(_, origin, _)| origin.clone()).collect();
     let needs = about.verdict.borrow().needs.clone();
     about.verdict.borrow_mut().needs = Rc::new(function.values.with_numbers(&needs, &origins));
-    compile_until_it_holds(function, captured.with_numbers(&needed), about)
+    compile_until_it_holds((function, place), captured.with_numbers(&needed), about)
 }
 
 /// What PyTorch logs where a function is not compiled again.

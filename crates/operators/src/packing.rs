@@ -2,7 +2,7 @@
 
 use super::shapes::wrap_dim;
 use diagnostics::error::{Error, Result};
-use dispatch::{Call, OpBuilder, Rule, Tags, Value};
+use dispatch::{Call, OpBuilder, Rule, Tags, Value, modes};
 use dispatch::{aten, t};
 use shape::SymInt;
 use tensor::{Dtype, Tensor};
@@ -32,6 +32,9 @@ fn pad_sequence(call: &Call) -> Result<Value> {
     let count = SymInt::from(sequences.len() as i64);
     let mut sizes = if batch_first { vec![count, longest.clone()] } else { vec![longest.clone(), count] };
     sizes.extend(first.sizes().into_iter().skip(1));
+    if modes().fake && !modes().calls_as_aten {
+        return padded_by_calls(call, first, sizes, &longest);
+    }
     let out = t!("full", sizes, call.get("padding_value"); dtype = first.dtype(), device = first.device())?;
     let (time, batch) = if batch_first { (0, 0) } else { (0, 1) };
     for (i, (sequence, length)) in sequences.iter().zip(&lengths).enumerate() {
@@ -42,6 +45,22 @@ fn pad_sequence(call: &Call) -> Result<Value> {
             t!("select.int", t!("narrow", &out, time, start, length)?, batch, i as i64)?
         };
         t!("copy_", row, sequence)?;
+    }
+    Ok(Value::Tensor(out))
+}
+
+/// The same as graphs have it: every sequence is filled up and put into its place.
+fn padded_by_calls(call: &Call, first: &Tensor, sizes: Vec<SymInt>, longest: &SymInt) -> Result<Value> {
+    let (batch, left) = (i64::from(!call.bool("batch_first")?), call.str("padding_side")? == "left");
+    let mut out = t!("new_full", first, sizes, call.get("padding_value"); pin_memory = false)?;
+    for (i, sequence) in call.tensors("sequences")?.into_iter().enumerate() {
+        let rest = dispatch::subtract_sizes(longest, &sequence.size(0))?;
+        let (before, after) = if left { (rest, SymInt::Int(0)) } else { (SymInt::Int(0), rest) };
+        let mut padding = vec![SymInt::Int(0); 2 * (first.dim() - 1)];
+        padding.extend([before, after]);
+        let sequence = if sequence.dtype() == out.dtype() { sequence } else { t!("_to_copy", sequence; dtype = out.dtype())? };
+        let row = t!("constant_pad_nd", sequence, padding, call.get("padding_value"))?;
+        out = t!("select_scatter", out, row, batch, i as i64)?;
     }
     Ok(Value::Tensor(out))
 }

@@ -185,7 +185,7 @@ pub struct CompiledFunction {
     /// Its code and its resume functions, in the order in which they were reached.
     places: Rc<RefCell<Vec<Chain>>>,
     /// Places whose frames are skipped.
-    pub skipped: RefCell<HashSet<usize>>,
+    pub skipped: Rc<RefCell<HashSet<usize>>>,
     /// The guards of its cache entries on Python values.
     pub values: Values,
     /// Places whose graphs broke.
@@ -304,7 +304,7 @@ impl CompiledFunction {
             seen: of_code.map_or_else(Rc::default, |f| f.seen.clone()),
             frames: of_code.map_or_else(Rc::default, |f| f.frames.clone()),
             places: of_code.map_or_else(|| Rc::new(RefCell::new(vec![Chain::new()])), |f| f.places.clone()),
-            skipped: RefCell::default(),
+            skipped: of_code.map_or_else(Rc::default, |f| f.skipped.clone()),
             values: of_code.map_or_else(Values::default, |f| Values::of_code(&f.values)),
             passed: RefCell::default(),
             ended: RefCell::default(),

@@ -39,7 +39,7 @@ mod module {
     use super::super::subclass::wrap_as;
     use super::*;
     use crate::aot::{fake_mode, functional};
-    use crate::dispatch::Value;
+    use crate::dispatch::{Modes, Value, modes, set_modes};
     use crate::dynamo::tracing::{symbol_number, symbol_numbers};
     use crate::dynamo::{Dim, InputSource, Treatment};
     use crate::shape::{Symbol, SymbolInfo};
@@ -364,7 +364,15 @@ mod module {
     /// What stands for a tensor, looking like this.
     fn faked(t: &Tensor, geometry: Geometry, vm: &VirtualMachine) -> PyResult {
         let fake = Tensor::fake(&TensorSpec { geometry, ..t.spec() }).map_err(|e| raise(e, vm))?;
-        crate::autograd::meta::set_requires_grad(&fake, crate::autograd::meta::requires_grad(t)).map_err(|e| raise(e, vm))?;
+        let wants_grad = crate::autograd::meta::requires_grad(t);
+        crate::autograd::meta::set_requires_grad(&fake, wants_grad).map_err(|e| raise(e, vm))?;
+        if wants_grad && !crate::autograd::meta::is_leaf(t) {
+            // One that is no leaf may be written to: its fake tensor is the result of a call.
+            let before = set_modes(Modes { grad: true, fake: true, ..modes() });
+            let cloned = crate::t!("clone", &fake);
+            set_modes(before);
+            return wrap(&cloned.map_err(|e| raise(e, vm))?, vm);
+        }
         wrap(&fake, vm)
     }
 

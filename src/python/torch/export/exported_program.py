@@ -199,6 +199,7 @@ def _unlifted(program, check_guards):
     attributes = {}
     users = []
     placeholders = program.graph.find_nodes(op="placeholder")
+    taken = {node.name for node in program.graph.nodes}
     for node, spec in zip(placeholders, signature.input_specs):
         if spec.kind is InputKind.USER_INPUT:
             made = graph.placeholder(spec.arg.name)
@@ -206,7 +207,9 @@ def _unlifted(program, check_guards):
             users.append(made)
         else:
             attributes[spec.target] = tensors[spec.target]
-            made = graph.create_node("get_attr", spec.target, name=spec.target.replace(".", "_"))
+            # The name of a value in the program is its own.
+            name = spec.target.replace(".", "_")
+            made = graph.create_node("get_attr", spec.target, name=f"{name}_1" if name in taken else name)
         made.meta, values[node] = dict(node.meta), made
     if check_guards:
         graph.create_node("call_module", "_guards_fn", tuple(users), name="_guards_fn")
