@@ -84,7 +84,7 @@ def record_one(script, settings, target):
             if compilations := seen.pop("compilations", None):
                 folder = COMPILATIONS / target.parent.name
                 folder.mkdir(parents=True, exist_ok=True)
-                (folder / f"{script.stem}.{backend}.json").write_text(json.dumps(compilations, indent=1) + "\n")
+                (folder / f"{script.stem}.{backend}.json").write_text(observe.without_place(json.dumps(compilations, indent=1)) + "\n")
             observed[backend] = seen
         # Inductor's random numbers are others than those of eager mode, by design: what is printed of them is no expectation.
         printed = [items["stdout"] for items in observed.values()]

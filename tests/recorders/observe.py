@@ -164,10 +164,14 @@ def redirect(backend):
     torch.compile = compile_
 
 
+def without_place(text):
+    """Where PyTorch lies is not part of what is recorded."""
+    return re.sub(r'(File:? "?)\S*/site-packages/torch/\S*?(\w+\.py)', r"\1\2", text)
+
+
 def clean(text, folder):
-    """Where PyTorch and the scripts lie is not part of what is printed."""
-    text = re.sub(r'(File:? "?)\S*/site-packages/torch/\S*?(\w+\.py)', r"\1\2", text)
-    return re.sub(r"\b1[34]\d{13}\b", "ID", text.replace(f"{folder}/", ""))
+    """Nor is where the scripts lie."""
+    return re.sub(r"\b1[34]\d{13}\b", "ID", without_place(text).replace(f"{folder}/", ""))
 
 
 def reason(text):

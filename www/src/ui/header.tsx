@@ -111,7 +111,7 @@ export function Status(): JSX.Element {
       data-ended={ended.value}
     >
       <Recording />
-      {statusText()}
+      <span class="status-text">{statusText()}</span>
     </div>
   );
 }

@@ -2,6 +2,7 @@
 
 import torch
 from torch import _native_compile
+from torch._higher_order_ops._node import as_one_node
 from torch._higher_order_ops.map import map as _map
 from torch._higher_order_ops.scan import scan as _scan
 from torch._higher_order_ops.while_loop import while_loop as _while_loop
@@ -11,7 +12,7 @@ def cond(pred, true_graph, false_graph, operands=()):
     """One of two graphs, chosen by a value."""
     if _native_compile._is_capturing() or _native_compile._is_in_trace():
         return torch.cond(pred, true_graph, false_graph, tuple(operands))
-    return (true_graph if pred else false_graph)(*operands)
+    return as_one_node("CondAutogradOp", (true_graph if pred else false_graph)(*operands))
 
 
 def while_loop(cond_graph, body_graph, carried, additional=()):

@@ -3,6 +3,7 @@
 import torch
 from torch import _native_compile
 from torch._higher_order_ops._flat import Flat, checked, traced, uncaptured
+from torch._higher_order_ops._node import as_one_node
 from torch.utils._pytree import tree_flatten
 
 
@@ -24,7 +25,7 @@ def cond(pred, true_fn, false_fn, operands=()):
     if _native_compile._is_in_trace():
         return traced(cond, pred, true_fn, false_fn, operands)
     if not _native_compile._is_capturing():
-        return checked("torch.cond", true_fn if pred else false_fn, operands)
+        return as_one_node("CondAutogradOp", checked("torch.cond", true_fn if pred else false_fn, operands))
     leaves, spec = tree_flatten(tuple(operands))
     branches = [Flat("torch.cond", function, spec.unflatten) for function in (true_fn, false_fn)]
     return _native_compile._cond(pred, *branches, tuple(leaves), lambda results: _together(branches, results))

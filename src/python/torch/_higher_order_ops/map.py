@@ -3,6 +3,7 @@
 import torch
 from torch import _native_compile
 from torch._higher_order_ops._flat import Flat, in_rows, traced
+from torch._higher_order_ops._node import as_one_node
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 
@@ -26,4 +27,4 @@ def map(f, xs, *args):
     function = Flat("torch.ops.higher_order.map_impl", f, arguments)
     if _native_compile._is_capturing():
         return _native_compile._map(function, tuple(rows), tuple(others), function.together)
-    return function.together(in_rows([function(*row, *others) for row in zip(*rows)]))
+    return as_one_node("MapAutogradOp", function.together(in_rows([function(*row, *others) for row in zip(*rows)])))

@@ -3,6 +3,7 @@
 import torch
 from torch import _native_compile
 from torch._higher_order_ops._flat import Flat, in_rows, traced
+from torch._higher_order_ops._node import as_one_node
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 
@@ -35,7 +36,7 @@ def scan(combine_fn, init, xs, *, dim=0, reverse=False):
         _native_compile._become_inputs(*first, *rows, *(t for t in cells if isinstance(t, torch.Tensor)))
         carry, out = _native_compile._scan(function, tuple(first), tuple(rows), function.together)
     else:
-        carry, out = _run(function, first, rows)
+        carry, out = as_one_node("ScanAutogradOp", _run(function, first, rows))
     if reverse:
         out = tree_map(lambda t: t.flip([0]), out)
     if dim != 0:

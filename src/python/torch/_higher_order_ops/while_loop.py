@@ -3,6 +3,7 @@
 import torch
 from torch import _native_compile
 from torch._higher_order_ops._flat import Flat, checked, traced, wants_grad
+from torch._higher_order_ops._node import as_one_node
 from torch.utils._pytree import tree_flatten, tree_map
 
 
@@ -25,13 +26,13 @@ def while_loop(cond_fn, body_fn, carried_inputs):
         _native_compile._leave_loop()
         if not _native_compile._is_capturing():
             with _native_compile._suspended():
-                return _run(cond_fn, body_fn, carried_inputs)
+                return as_one_node("WhileLoopAutogradOp", _run(cond_fn, body_fn, carried_inputs))
     if _native_compile._is_capturing():
         if any(isinstance(leaf, bool) for leaf in leaves):
             raise NotImplementedError("while_loop: booleans as carried_inputs of a compiled loop are not supported yet")
         condition, body = (Flat("torch.while_loop", function, spec.unflatten) for function in (cond_fn, body_fn))
         return _native_compile._while_loop(condition, body, tuple(leaves), body.together)
-    return _run(cond_fn, body_fn, carried_inputs)
+    return as_one_node("WhileLoopAutogradOp", _run(cond_fn, body_fn, carried_inputs))
 
 
 def _run(cond_fn, body_fn, carried_inputs):
