@@ -148,7 +148,14 @@ fn overridden_by(
         args.args.iter().filter_map(|o| to_tensor(o)).try_for_each(|t| recorder.touch(&t, false)).map_err(|e| raise(e, vm))?;
     }
     for object in &found {
-        let result = object.get_attr(HANDLER, vm)?.call(given.clone(), vm)?;
+        let handler = object.get_attr(HANDLER, vm)?;
+        // To Dynamo what a class does in its handler is not the class's business again.
+        let before = crate::dynamo::tracing::recorder().map(|_| DISABLED.replace(Disabled::Classes));
+        let result = handler.call(given.clone(), vm);
+        if let Some(before) = before {
+            DISABLED.set(before);
+        }
+        let result = result?;
         if !result.is(&vm.ctx.not_implemented) {
             return Ok(Some(result));
         }
