@@ -4,7 +4,7 @@
 use super::functional_tensor::{copy_into, state, unwrap, wrap};
 use super::functionalize::FunctionalizeLayer;
 use super::trace::Pushed;
-use crate::dispatch::{Call, Key, Layer, OpEntry, Value, push_layer};
+use crate::dispatch::{Call, Exclude, Key, Layer, OpEntry, Value, push_layer};
 use crate::error::Result;
 use crate::shape::SymInt;
 use crate::t;
@@ -12,8 +12,35 @@ use crate::tensor::Tensor;
 use std::cell::Cell;
 use std::rc::Rc;
 
+thread_local! {
+    /// Inside of `torch.func.functionalize`: whether views become copies.
+    static COPIES_VIEWS: Cell<Option<bool>> = const { Cell::new(None) };
+}
+
+/// Inside of `torch.func.functionalize`, whether views become copies.
+pub fn copies_views() -> Option<bool> {
+    COPIES_VIEWS.get()
+}
+
+/// Calls a function on functional tensors that wrap its inputs, as AOTAutograd does; the inputs stay as they were.
+pub fn functional_calls(f: &dyn Fn(&[Value]) -> Result<Vec<Value>>, inputs: &[Value]) -> Result<Vec<Value>> {
+    let _seen = Exclude::lift(Key::Functionalize);
+    let given = inputs.iter().map(|v| v.map_tensors(&mut wrap)).collect::<Result<Vec<_>>>()?;
+    let _layer = Pushed::new(Rc::new(FunctionalizeLayer::default()));
+    f(&given)?.iter().map(|v| v.map_tensors(&mut unwrap)).collect()
+}
+
 /// Calls a function on functional tensors that wrap its inputs; views are copies where that is asked for.
 pub fn functionalized(f: &dyn Fn(&[Value]) -> Result<Vec<Value>>, inputs: &[Value], copies_views: bool) -> Result<Vec<Value>> {
+    let _seen = Exclude::lift(Key::Functionalize);
+    let outer = COPIES_VIEWS.replace(Some(copies_views));
+    let outputs = functional_with_writes(f, inputs, copies_views);
+    COPIES_VIEWS.set(outer);
+    outputs
+}
+
+/// The same; what the function wrote to its inputs is written to them at its end.
+fn functional_with_writes(f: &dyn Fn(&[Value]) -> Result<Vec<Value>>, inputs: &[Value], copies_views: bool) -> Result<Vec<Value>> {
     let mut pairs: Vec<(Tensor, Tensor)> = Vec::new();
     let mut to_fun = |t: &Tensor| {
         let outer = wrap(t)?;
@@ -102,4 +129,5 @@ pub fn is_enabled() -> bool {
 /// Forgets it all; the layer is taken away with the others of its key.
 pub fn reset() {
     OWN.set(Own { is_in_place: false, reapplies_views: None });
+    COPIES_VIEWS.set(None);
 }

@@ -2,7 +2,7 @@
 
 use super::functional_tensor::unwrap;
 use super::higher_order::mod_index::{ZEROS_AND_SCATTER, zeros_and_scatter};
-use super::higher_order::operator::{self as higher_order, HigherOrderCall, operator};
+use super::higher_order::operator::{self as higher_order, HigherOrderCall, ScriptOperatorCall, operator};
 use super::like::copied;
 use super::tensorify::convert_element_type;
 use super::trace::{Origin, current_tracer, origin, set_origin};
@@ -293,9 +293,13 @@ fn step(graph: &Graph, node: &Node, values: &[Value], tell: bool) -> Result<Valu
         Target::HigherOrder(name) => {
             let operator = node.args.iter().enumerate().find_map(|(i, a)| if let Arg::Op(op) = a { Some((i, &**op)) } else { None });
             let keywords = keywords(node, values)?;
+            if let Some(run) = higher_order::of_script(name) {
+                let bodies = subgraphs(graph, node);
+                return run(&ScriptOperatorCall { name, bodies, args, written: &node.args, keywords, written_keywords: &node.kwargs });
+            }
             higher_order::call(&HigherOrderCall {
                 name,
-                subgraphs: subgraphs(graph, node),
+                subgraphs: subgraphs(graph, node).into_iter().map(|(_, body)| body).collect(),
                 args,
                 written: &node.args,
                 keywords,
@@ -447,14 +451,14 @@ fn told_arithmetic(name: &str, args: &[Value], tell: bool) -> Result<Value> {
 /// `tensor.numel()` in a captured graph, which computes it from the sizes.
 pub const COUNT: &str = "aten.sym_numel.default";
 
-/// The subgraphs that a call names, in order.
-fn subgraphs<'g>(graph: &'g Graph, node: &Node) -> Vec<&'g Graph> {
+/// The subgraphs that a call names, in order, with the nodes that read them.
+fn subgraphs<'g>(graph: &'g Graph, node: &Node) -> Vec<(NodeId, &'g Graph)> {
     let named = |id: &NodeId| match (&graph.node(*id).opcode, &graph.node(*id).target) {
-        (Opcode::GetAttr, Target::Name(name)) => graph.subgraphs.iter().find(|(n, _)| n == name).map(|(_, g)| g),
+        (Opcode::GetAttr, Target::Name(name)) => graph.subgraphs.iter().find(|(n, _)| n == name).map(|(_, g)| (*id, g)),
         _ => None,
     };
     let mut found = Vec::new();
-    node.args.iter().for_each(|a| a.for_each_node(&mut |id| found.extend(named(&id))));
+    node.args.iter().chain(node.kwargs.iter().map(|(_, a)| a)).for_each(|a| a.for_each_node(&mut |id| found.extend(named(&id))));
     found
 }
 

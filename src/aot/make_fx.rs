@@ -269,13 +269,9 @@ fn asked_for_value(entry: &OpEntry) -> Error {
 /// Traces a function of some inputs, which have names; its results are the graph's.
 pub fn make_fx(f: &dyn Fn(&[Value]) -> Result<Vec<Value>>, names: &[String], inputs: &[Value], tracing: Tracing) -> Result<Graph> {
     let tracer = Tracer::as_called(&tracing.class_name);
-    for (name, input) in names.iter().zip(inputs) {
-        match input {
-            Value::Tensor(t) => tracer.placeholder(name, t)?,
-            Value::Int(size) if size.as_int().is_none() => tracer.symbol(name, size),
-            other => tracer.plain_input(name, other),
-        };
-    }
+    // Bodies of a script's own operators are taken apart in the same way.
+    tracer.decompose_as_told(tracing.decompose.clone());
+    tracer.inputs(names, inputs)?;
     tracer.sees_script.set(tracing.pre_dispatch.as_ref().map(|(provider, _)| *provider));
     let before = modes();
     let _capture = if tracing.pre_dispatch.is_some() { Exclude::lift(Key::Capture) } else { Exclude::capture_too() };

@@ -8,6 +8,7 @@
 //!
 //! Invariants: compiling needs no tensor data; two compilations of one program give identical graphs.
 
+pub mod bodies;
 pub mod check;
 pub mod compile;
 pub mod context;
@@ -51,6 +52,7 @@ pub fn higher_order_names() -> Vec<&'static str> {
 }
 
 pub use higher_order::hook::{BackwardState, with_backward_state};
+pub use higher_order::operator::{ScriptOperatorCall, serve_script_operators};
 pub use run::{Program, replay_graph, run_graph};
 pub use runtime::saved_dynamic_dims;
 pub use schemas::{Config, Function, GraphCallable, GraphCompiler, InputInfo, MutationType, OutputInfo, OutputType, ViewAndMutationMeta};

@@ -13,6 +13,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
+mod by_hand;
 mod calculated;
 mod calls;
 mod layer;
@@ -321,6 +322,18 @@ impl Tracer {
     /// Adds an input that is neither a tensor nor a symbol.
     pub(super) fn plain_input(&self, name: &str, value: &Value) -> NodeId {
         self.graph.borrow_mut().placeholder(name, Meta { value: Some(fake_value(value)), ..Meta::default() })
+    }
+
+    /// Adds inputs: tensors, symbols and others.
+    pub(super) fn inputs(&self, names: &[String], inputs: &[Value]) -> Result<()> {
+        for (name, input) in names.iter().zip(inputs) {
+            match input {
+                Value::Tensor(t) => self.placeholder(name, t)?,
+                Value::Int(size) if size.as_int().is_none() => self.symbol(name, size),
+                other => self.plain_input(name, other),
+            };
+        }
+        Ok(())
     }
 
     /// Whether a tensor is a value of this graph.

@@ -41,6 +41,8 @@ const NO_EFFECT: &[(&str, &str, &str)] = &[
     ("torch.fx.experimental.proxy_tensor.make_fx", "record_module_stack record_stack_traces", "stacks are recorded in any case"),
     ("torch.fx.experimental.symbolic_shapes.", "source verbose skip", "say what is logged"),
     ("torch.jit.", "kwargs the_type", "nothing is scripted"),
+    ("torch._higher_order_ops.utils.register_fake", "skip_cache", "what results look like is not cached"),
+    ("torch._higher_order_ops.utils.", "pre_dispatch", "a body is run, not traced, to see what it writes to"),
     ("torch.library.", "lib allow_override tags", "registrations last as long as the script"),
     ("torch.nn.attention.sdpa_kernel", "set_priority", "there is one kernel"),
     ("torch.nn.modules._functions.", "ctx", "autograd gives it"),

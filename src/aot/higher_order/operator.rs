@@ -6,8 +6,8 @@
 use crate::aot::trace::{Tracer, current_tracer, replace_tracers};
 use crate::dispatch::{Exclude, Key, Modes, OpEntry, Value, fill_args, lookup, modes, set_modes};
 use crate::error::{Error, Result};
-use crate::graph::{Arg, FakeValue, Graph};
-use std::cell::RefCell;
+use crate::graph::{Arg, FakeValue, Graph, NodeId};
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::OnceLock;
 
@@ -74,6 +74,39 @@ pub fn register(operators: impl FnOnce() -> Vec<&'static HigherOrderOperator>) {
 /// The names of all.
 pub fn names() -> Vec<&'static str> {
     TABLE.get().into_iter().flatten().map(|operator| operator.name).collect()
+}
+
+/// A call of an operator of the script's own in a graph.
+pub struct ScriptOperatorCall<'g> {
+    /// The operator's name.
+    pub name: &'g str,
+    /// The nodes of the bodies among its arguments, with the bodies.
+    pub bodies: Vec<(NodeId, &'g Graph)>,
+    /// Its arguments; nothing stands for bodies and operators.
+    pub args: Vec<Value>,
+    /// The same as the graph has them.
+    pub written: &'g [Arg],
+    /// Those that are given by name.
+    pub keywords: Vec<(&'g str, Value)>,
+    /// The same as the graph has them.
+    pub written_keywords: &'g [(Rc<str>, Arg)],
+}
+
+/// Runs a call of an operator of the script's own.
+pub type ScriptOperators = fn(&ScriptOperatorCall) -> Result<Value>;
+
+thread_local! {
+    static OF_SCRIPT: Cell<Option<ScriptOperators>> = const { Cell::new(None) };
+}
+
+/// Says who runs operators of the script's own.
+pub fn serve_script_operators(run: ScriptOperators) {
+    OF_SCRIPT.set(Some(run));
+}
+
+/// Who runs an operator that the table does not have.
+pub fn of_script(name: &str) -> Option<ScriptOperators> {
+    OF_SCRIPT.get().filter(|_| known(name).is_err())
 }
 
 thread_local! {

@@ -208,6 +208,7 @@ impl Call {
             let top = self.top();
             let extent = Extent::of(&frames, &top, recorder);
             // What is called and is no function of its own is part of it: a graph that ends there ends at the call.
+            let gives_up = reason.skips_frame() && !(reason.spares_callers() && extent.inner.is_some());
             let severs = reason.asks_for_gradients() && severs_history(recorder, &frames[extent.start..])?;
             let resumption = extent.resumption(&frames, &top, reason);
             top.resume(recorder);
@@ -215,7 +216,7 @@ impl Call {
             let was_skipped = top.skipped.get();
             let is_skipped = was_skipped || top.function.skipped.borrow().contains(&here);
             if let Resumption::Before(statement) = resumption
-                && !(reason.skips_frame() || severs || is_skipped)
+                && !(gives_up || severs || is_skipped)
                 && let Some(cut) = extent.cut(&frames, statement, reason, (top.from.get(), recorder))
             {
                 if !std::mem::replace(&mut reported, true) {
@@ -227,11 +228,11 @@ impl Call {
                 went_ahead = true;
                 continue;
             }
-            let stops = reason.skips_frame() || severs || resumption != Resumption::Here;
+            let stops = gives_up || severs || resumption != Resumption::Here;
             let skips_frame = stops || is_skipped;
             if !std::mem::replace(&mut reported, true) {
                 crate::dynamo::variables::nn_module::end_graph(stops);
-                report(reason, source.as_ref(), stops && !severs && !(reason.skips_frame() || reason.begins_block()));
+                report(reason, source.as_ref(), stops && !severs && !(gives_up || reason.begins_block()));
             }
             if skips_frame && !top.skipped.get() && !top.is_library {
                 // A frame that is traced for the first time gets a number, whatever comes of it.

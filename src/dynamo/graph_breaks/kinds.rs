@@ -14,6 +14,7 @@ const KINDS: &[(&str, Make)] = &[
     }),
     ("context_manager", |args| Unsupported::context_manager(text(args, 0))),
     ("disabled", |args| Unsupported::disabled(text(args, 0), given(args, 1))),
+    ("higher_order_operator", |args| Unsupported::higher_order_operator(text(args, 0))),
     ("logging", |args| {
         let shown: Vec<String> = args.iter().skip(2).flatten().cloned().collect();
         Unsupported::logging(text(args, 0), text(args, 1), &shown)

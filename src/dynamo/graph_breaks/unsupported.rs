@@ -13,6 +13,8 @@ pub struct Unsupported {
     number: u32,
     /// Whether it gives the function up, whatever its number says.
     ends_function: bool,
+    /// Whether that goes for the function that it happens in alone, not for those that call it.
+    spares_callers: bool,
     /// Whether it happens in what an instruction reads before it does its work.
     precedes_instruction: bool,
     /// Whether what breaks the graph gives a tensor's number, or several.
@@ -40,6 +42,7 @@ impl Unsupported {
             context: context.into(),
             hints: hints.iter().map(|h| (*h).to_owned()).collect(),
             ends_function: false,
+            spares_callers: false,
             precedes_instruction: false,
             gives_number: false,
             is_own: false,
@@ -523,6 +526,18 @@ impl Unsupported {
         )
     }
 
+    /// An operator of the script's own that takes functions.
+    pub fn higher_order_operator(name: &str) -> Self {
+        let said = Self::new(
+            306,
+            "unsupported HigherOrderOperator",
+            format!("Unable to create higher order operator variable for {name}."),
+            name,
+            &["This is likely to be a Dynamo bug. Please report an issue to PyTorch."],
+        );
+        Unsupported { ends_function: true, spares_callers: true, ..said }
+    }
+
     /// Anything else, with a title that says it.
     pub fn other(title: &str) -> Self {
         Self::new(0, title, "", "", &[])
@@ -597,6 +612,11 @@ impl Unsupported {
     /// Whether the whole frame is skipped: what comes before is not compiled, either.
     pub fn skips_frame(&self) -> bool {
         self.ends_function
+    }
+
+    /// Whether functions that call the one that is skipped go on behind the call.
+    pub fn spares_callers(&self) -> bool {
+        self.spares_callers
     }
 
     /// The same, where the whole frame is skipped.

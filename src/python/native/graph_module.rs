@@ -103,7 +103,13 @@ impl Callable for PyGraphModule {
         with_attributes(&zelf.attributes, &mut given, |t| Value::Tensor(t.clone()));
         let graph = zelf.graph.borrow().clone();
         let out = replay_graph(&graph, &mut given).map_err(|e| raise(e, vm))?;
-        let items = out.into_iter().map(|v| from_value(v, vm)).collect::<PyResult<Vec<_>>>()?;
+        // A body returns what the function returned that it was traced from.
+        let output = graph.output().and_then(|o| o.args.first()).cloned();
+        let is_single = matches!(output, Some(Arg::Node(_)));
+        let mut items = out.into_iter().map(|v| from_value(v, vm)).collect::<PyResult<Vec<_>>>()?;
+        if is_single && items.len() == 1 {
+            return Ok(items.swap_remove(0));
+        }
         Ok(vm.ctx.new_tuple(items).into())
     }
 }

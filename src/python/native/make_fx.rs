@@ -105,7 +105,7 @@ pub(crate) fn no_output(class: &PyObject, vm: &VirtualMachine) -> Error {
 }
 
 /// What `make_fx` says of it.
-fn no_argument(class: &PyObject, vm: &VirtualMachine) -> Error {
+pub(crate) fn no_argument(class: &PyObject, vm: &VirtualMachine) -> Error {
     let class = class.repr(vm).map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
     Error::not_implemented(format!("argument of type: {class}"))
 }

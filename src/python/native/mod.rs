@@ -18,6 +18,7 @@ mod random;
 mod sha2;
 pub(crate) mod tensor;
 mod time;
+mod traced_calls;
 mod transforms;
 mod unicodedata;
 
@@ -45,6 +46,7 @@ pub(super) fn modules(ctx: &Context) -> Vec<&'static PyModuleDef> {
         sha2::module_def(ctx),
         unicodedata::module_def(ctx),
         time::module_def(ctx),
+        traced_calls::module_def(ctx),
         transforms::module_def(ctx),
     ]
 }
@@ -120,6 +122,7 @@ pub(super) fn reset() {
     crate::aot::functional::reset();
     crate::aot::context::forget();
     tensor::subclass::forget();
+    traced_calls::reset();
     tensor::torch_function::reset();
     for key in [Key::Capture, Key::Subclass, Key::Functionalize, Key::Trace] {
         while pop_layer(key).is_some() {}

@@ -377,8 +377,15 @@ _push_on_torch_function_stack = _native_torch_function.push_mode
 _pop_torch_function_stack = _native_torch_function.pop_mode
 
 
+_OF_KEYS = ("DispatchKey", "DispatchKeySet", "_dispatch_keys", "_AutoDispatchBelowAutograd", "_ExcludeDispatchKeyGuard", "ExcludeDispatchKeyGuard")
+
+
 def __getattr__(name):
-    if hasattr(_native, name):
+    if name in _OF_KEYS:
+        from torch import _keys
+
+        value = getattr(_keys, name)
+    elif hasattr(_native, name):
         value = getattr(_native, name)
     elif (value := _native._dtype(name)) is not None:
         pass

@@ -1,6 +1,9 @@
 """`torch.ops`: operators by namespace, packet and overload."""
 
-from torch import _native
+import abc
+import functools
+
+from torch import _native, _native_compile
 
 
 class _Reader:
@@ -44,18 +47,111 @@ def _assert_scalar(condition, message):
 _READERS["_assert_scalar"] = _reader("_assert_scalar", "default", _assert_scalar)
 
 
-class HigherOrderOperator:
-    """An operator that takes functions, as graphs name it."""
+class OperatorBase:
+    """An operator whose calls functions answer that are registered with it: by key, by mode or class of tensors, by transform."""
 
-    namespace = "higher_order"
-    __module__ = "torch.ops.higher_order"
+    def __init__(self):
+        self.py_kernels, self.python_key_table, self.functorch_table = {}, {}, {}
 
-    def __init__(self, name):
-        self.__name__ = self._name = name
+    def __call__(self, *args, **kwargs):
+        raise NotImplementedError
+
+    def has_kernel_for_dispatch_key(self, k):
+        return k in self.py_kernels
+
+    def has_kernel_for_any_dispatch_key(self, ks):
+        return any(ks.has(k) for k in self.py_kernels)
+
+    def py_impl(self, k):
+        """A decorator: the function answers calls that come to `k`."""
+        from torch._higher_order_ops._dispatch import registered
+
+        return lambda fn: registered(self, k, fn)
+
+    def py_functionalize_impl(self, fn):
+        """The function, given what wraps and unwraps functional tensors first, answers calls that are functionalized."""
+        from torch._higher_order_ops._dispatch import registered_for_functionalization
+
+        return registered_for_functionalization(self, fn)
+
+    def name(self):
+        raise NotImplementedError
+
+
+def _seen_by_dynamo(call):
+    """A call of an operator, which Dynamo sees before the script's code for it is entered."""
+
+    @functools.wraps(call)
+    def seen(self, /, *args, **kwargs):
+        if _native_compile._is_capturing() and not self._captures:
+            _native_compile._graph_break("higher_order_operator", self._name)
+        return call(self, *args, **kwargs)
+
+    return seen
+
+
+class HigherOrderOperator(OperatorBase, abc.ABC):
+    """An operator that takes functions. A script's own is an instance of a subclass, and says by `py_impl` what its calls come to."""
+
+    namespace = property(lambda self: self._ns)
+
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        if "__call__" in cls.__dict__ and cls.__module__ != __name__:
+            cls.__call__ = _seen_by_dynamo(cls.__call__)
+
+    # Whether Dynamo knows it.
+    _captures = False
+
+    def __init__(self, name, *, cacheable=False, supports_training_input_mutation=False):
+        super().__init__()
+        if type(self) is HigherOrderOperator:
+            raise RuntimeError("Direct instantiation of HigherOrderOperator is not allowed. Please subclass it.")
+        self._name = self.__name__ = name
+        self._ns = "higher_order"
+        self.__module__ = "torch.ops.higher_order"
+        self._cacheable, self._supports_training_input_mutation = cacheable, supports_training_input_mutation
+        _HIGHER_ORDER[name] = self
+        ops.__dict__.get("higher_order", _Ops()).__dict__.pop(name, None)
 
     def name(self):
         """Its name below `torch.ops.higher_order`."""
         return self._name
+
+    def cacheable(self):
+        return self._cacheable
+
+    def py_autograd_impl(self, fn):
+        """The function answers calls that are differentiated."""
+        from torch._higher_order_ops._dispatch import registered_for_autograd
+
+        return registered_for_autograd(self, fn)
+
+    @abc.abstractmethod
+    def __call__(self, /, *args, **kwargs):
+        from torch._higher_order_ops._dispatch import call
+
+        return call(self, args, kwargs)
+
+    def gen_schema(self, *args, **kwargs):
+        raise NotImplementedError(
+            f"HigherOrderOperator {self._name} does not implement a gen_schema. "
+            f"This is OK as long as the hop is functional. "
+            f"e.g. it should not mutate its inputs and there are no input, output aliasing "
+            f"via views or direct referencing."
+        )
+
+    def __str__(self):
+        return self._name
+
+    def __deepcopy__(self, memo=None):
+        return self
+
+
+class _BuiltIn(HigherOrderOperator):
+    """One of PyTorch's, which the compiler knows."""
+
+    __module__ = "torch.ops.higher_order"
 
     def __repr__(self):
         return self._name
@@ -73,7 +169,13 @@ _HIGHER_ORDER = {}
 
 def higher_order(name):
     """The one operator of a name."""
-    return _HIGHER_ORDER.setdefault(name, HigherOrderOperator(name))
+    return _HIGHER_ORDER.get(name) or _BuiltIn(name)
+
+
+def script_operator(name):
+    """The operator of a name that a script defined."""
+    found = _HIGHER_ORDER.get(name)
+    return None if isinstance(found, _BuiltIn) else found
 
 
 class _OpNamespace:
@@ -89,7 +191,8 @@ class _OpNamespace:
         if found is None and self._name == "higher_order":
             from torch import _native_aot
 
-            found = higher_order(name) if name in _native_aot._higher_order_names() else None
+            is_known = name in _HIGHER_ORDER or name in _native_aot._higher_order_names()
+            found = higher_order(name) if is_known else None
         if found is None:
             raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{name}'")
         self.__dict__[name] = found

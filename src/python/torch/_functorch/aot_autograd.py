@@ -70,6 +70,12 @@ def _compile(flat_fn, inputs, options):
     )
 
 
+def _in_containers(leaves, spec):
+    """What a compiled function gives: a tuple of leaves is a list, as in PyTorch."""
+    is_flat = spec.type in (tuple, list) and all(child.is_leaf() for child in spec.children())
+    return leaves if is_flat else tree_unflatten(leaves, spec)
+
+
 def aot_function(
     fn,
     fw_compiler,
@@ -118,7 +124,7 @@ def aot_function(
 
             cached[:] = [_compile(flat_fn, given, options), out_spec]
         compiled, out_spec = cached
-        return tree_unflatten(list(compiled(*given)), out_spec[0])
+        return _in_containers(list(compiled(*given)), out_spec[0])
 
     return returned_function
 

@@ -6,8 +6,10 @@ import weakref
 import torch
 from torch import _native_fake
 from torch._arguments import unobeyed
+from torch._keys import Within
 from torch._errors import DataDependentOutputException, DynamicOutputShapeException, FakeTensorDeviceMismatchError
 from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 __all__ = ["FakeCopyMode", "FakeTensor", "FakeTensorMode", "DataDependentOutputException", "DynamicOutputShapeException", "is_fake"]
@@ -60,7 +62,7 @@ class FakeTensor(torch.Tensor):
 _native_fake.set_class(FakeTensor)
 
 
-class FakeTensorMode:
+class FakeTensorMode(TorchDispatchMode):
     """Inside of it tensors are made without values; what takes part in a call with one of its tensors is one, too."""
 
     def __init__(
@@ -89,6 +91,10 @@ class FakeTensorMode:
 
     def __exit__(self, *_):
         _native_fake.exit()
+
+    @classmethod
+    def is_infra_mode(cls):
+        return True
 
     def is_our_fake(self, t):
         return isinstance(t, FakeTensor) and t.fake_mode is self
@@ -132,6 +138,27 @@ class FakeTensorMode:
             fake._is_param = True
         self._known[id(tensor)] = (weakref.ref(tensor), fake)
         return fake
+
+
+class TracingFakeMode(FakeTensorMode):
+    """The mode of a graph that is traced without values, as rules of operators see it."""
+
+    shape_env = None
+    allow_non_fake_inputs = False
+    static_shapes = True
+
+    def __init__(self):
+        self._within = Within("fake")
+
+    def __enter__(self):
+        self._within.__enter__()
+        return self
+
+    def __exit__(self, *_):
+        self._within.__exit__()
+
+    def from_tensor(self, tensor, **_):
+        raise NotImplementedError("from_tensor of the mode that a graph is traced in is not available in the playground")
 
 
 class FakeCopyMode(TorchFunctionMode):

@@ -310,7 +310,7 @@ def ordered(native, inputs, mutated, written=()):
 def _name_inputs_of_bodies(graph, bodies):
     """Gives the inputs of graphs that operators take the names of what they are given."""
     for call in graph.nodes:
-        if not isinstance(call.target, torch._ops.HigherOrderOperator):
+        if not isinstance(call.target, torch._ops.HigherOrderOperator) or torch._ops.script_operator(call.target.__name__):
             continue
         flat = [arg for args in call.args for arg in (args if isinstance(args, (list, tuple)) else [args])]
         parts = [arg.target for arg in flat if getattr(arg, "op", "") == "get_attr" and arg.target in bodies]

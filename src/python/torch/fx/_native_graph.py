@@ -89,11 +89,10 @@ def python_graph(native, functions=()):
     return graph, {name: of_native(value) if hasattr(value, "print_readable") else value for name, value in constants.items()}
 
 
-def _kind(node):
+def call_kind(op, target):
     """How a call's target is told to the compiler."""
-    target = node.target
-    if node.op in ("call_method", "call_module"):
-        raise TypeError(f"{node.op} {target} in a graph of operators: the compiler takes calls of operators")
+    if op in ("call_method", "call_module"):
+        raise TypeError(f"{op} {target} in a graph of operators: the compiler takes calls of operators")
     if isinstance(target, (torch._ops.OpOverload, str)):
         return "object", target
     if isinstance(target, torch._ops.OpOverloadPacket):
@@ -117,7 +116,7 @@ def told(module):
         return None
     nodes, attributes = [], {}
     for node in graph.nodes:
-        nodes.append((node, node.op, node.name, *_kind(node), list(node.args), dict(node.kwargs), dict(node.meta)))
+        nodes.append((node, node.op, node.name, *call_kind(node.op, node.target), list(node.args), dict(node.kwargs), dict(node.meta)))
         if node.op == "get_attr":
             value = module
             for atom in node.target.split("."):

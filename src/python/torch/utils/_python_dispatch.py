@@ -14,6 +14,9 @@ __all__ = [
 class TorchDispatchMode:
     """While it is entered, its `__torch_dispatch__` is asked for every operator, before the classes of its arguments are."""
 
+    # Whether it is asked for higher-order operators, too.
+    supports_higher_order_operators = False
+
     def __init__(self, _dispatch_key=None):
         pass
 

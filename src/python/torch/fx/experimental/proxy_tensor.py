@@ -1,24 +1,38 @@
 """`make_fx`: the operators that a function calls, as a graph."""
 
+import contextlib
 import functools
 import inspect
 import sys
 
 import torch
-from torch import _native_aot
+from torch import _native_aot, _native_trace
 from torch._arguments import unobeyed
+from torch._keys import Left
+from torch.fx import Proxy, Tracer
+from torch.fx._native_graph import call_kind
 from torch.fx.graph import _PyTreeCodeGen
 from torch.fx.graph_module import GraphModule
 from torch.fx.traceback import has_preserved_node_meta, kept_annotations
+from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
-__all__ = ["make_fx"]
+__all__ = [
+    "PythonKeyTracer", "ProxyTorchDispatchMode", "disable_proxy_modes_tracing", "get_isolated_graphmodule", "get_proxy_mode", "make_fx",
+    "track_tensor_tree",
+]
+
+
+def _names_arguments(f):
+    """Whether a function says what it calls its arguments."""
+    code = getattr(inspect.unwrap(f), "__code__", None)
+    return code is not None and not code.co_flags & inspect.CO_VARARGS
 
 
 def _argument_names(f, count):
     """What a function calls its arguments; counted where it does not say."""
     code = getattr(inspect.unwrap(f), "__code__", None)
-    if code is None or code.co_flags & inspect.CO_VARARGS:
+    if not _names_arguments(f):
         return [f"arg{i}" for i in range(count)]
     return list(code.co_varnames[1 if inspect.ismethod(f) else 0 :][:count])
 
@@ -53,7 +67,7 @@ def _trace(f, args, table, mode, pre_dispatch):
             leaves, out["spec"] = tree_flatten(f(*tree_unflatten(values, spec)))
         return leaves
 
-    name = type(f).__name__ if isinstance(f, torch.nn.Module) else getattr(f, "__name__", type(f).__name__)
+    name = f.__name__ if _names_arguments(f) else "<lambda>"
     rules = None if table is None else dict(table)
     native, symbols = _native_aot._make_fx(flat_function, names, flat, name, mode, rules, pre_dispatch)
     from torch.fx._native_graph import python_graph
@@ -124,3 +138,177 @@ def get_isolated_graphmodule(func, args, kwargs, tracing_mode="real", decomposit
         return func(*args, **kwargs)
 
     return make_fx(unpacked, decomposition_table, tracing_mode)(*flat)
+
+
+class TracedProxy(Proxy):
+    """A value of the graph that the tracer at work records."""
+
+    def __init__(self, traced, tracer):
+        self.traced = traced
+        super().__init__(_TracedNode(traced, tracer), tracer)
+
+
+class _TracedNode:
+    """The node of such a value: its name."""
+
+    def __init__(self, traced, tracer):
+        self._traced, self._tracer = traced, tracer
+
+    @property
+    def name(self):
+        return self._tracer._native.name(self._traced)
+
+    @property
+    def meta(self):
+        raise NotImplementedError("the meta of a node while it is traced is not available in the playground")
+
+    def __repr__(self):
+        return self.name
+
+
+class _Root(torch.nn.Module):
+    """What modules of the graph are registered with."""
+
+    def __init__(self, native):
+        super().__init__()
+        self.__dict__["_native"] = native
+
+    def add_module(self, name, module):
+        super().add_module(name, module)
+        self._native.register(name, module)
+
+    def __setattr__(self, name, value):
+        if isinstance(value, torch.nn.Module):
+            self.add_module(name, value)
+        else:
+            super().__setattr__(name, value)
+
+    def __getattr__(self, name):
+        # Other operators have registered bodies, too.
+        if not name.startswith("__") and name not in self._modules and self._native.has(name):
+            return None
+        return super().__getattr__(name)
+
+
+class PythonKeyTracer(Tracer):
+    """Makes nodes by hand in the graph that the tracer at work records."""
+
+    def __init__(self, native):
+        super().__init__()
+        self._native, self.root = native, _Root(native)
+
+    def get_fresh_qualname(self, prefix):
+        i = 0
+        while hasattr(self.root, f"{prefix}{i}"):
+            i += 1
+        return f"{prefix}{i}"
+
+    def unwrap_proxy(self, e):
+        """The proxy of a value that the graph knows; others stay what they are."""
+        known = (torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool)
+        traced = self._native.node_for(e) if isinstance(e, known) else None
+        return e if traced is None else TracedProxy(traced, self)
+
+    def create_arg(self, a):
+        """An argument as the tracer takes it."""
+        if isinstance(a, TracedProxy):
+            return a.traced
+        if isinstance(a, torch.nn.Module):
+            return self._native.read(self.path_of_module(a))
+        if isinstance(a, (tuple, list)):
+            return type(a)(self.create_arg(item) for item in a) if type(a) in (tuple, list) else tuple(map(self.create_arg, a))
+        if isinstance(a, dict):
+            return {key: self.create_arg(value) for key, value in a.items()}
+        return a
+
+    def create_proxy(self, kind, target, args, kwargs, name=None, type_expr=None, proxy_factory_fn=None):
+        unobeyed("create_proxy", type_expr=(type_expr, None), proxy_factory_fn=(proxy_factory_fn, None))
+        if kind != "call_function":
+            raise NotImplementedError(f"a node of {kind} while operators are traced is not available in the playground")
+        kind, named = call_kind(kind, target)
+        args, kwargs = self.create_arg(tuple(args)), self.create_arg(dict(kwargs))
+        called = name or target.__name__.replace(".", "_")
+        return TracedProxy(self._native.call(kind, named, called, list(args), kwargs), self)
+
+
+class ProxyTorchDispatchMode(TorchDispatchMode):
+    """The tracer at work, as rules of operators see it."""
+
+    enable_tracing = True
+
+    def __init__(self, tracer, tracing_mode, pre_dispatch=False):
+        if not isinstance(tracer, PythonKeyTracer):
+            raise NotImplementedError("a ProxyTorchDispatchMode of a script's own is not available in the playground; make_fx traces")
+        self.tracer, self.tracing_mode, self.pre_dispatch = tracer, tracing_mode, pre_dispatch
+
+    @classmethod
+    def at_work(cls, pre_dispatch=False):
+        return cls(PythonKeyTracer(_native_trace.tracer()), "fake" if _native_trace.state()[3] else "real", pre_dispatch)
+
+    def __enter__(self):
+        raise NotImplementedError("entering a ProxyTorchDispatchMode is not available in the playground")
+
+    @classmethod
+    def is_infra_mode(cls):
+        return True
+
+
+# The tracers whose calls rules of operators answer, the innermost last.
+_handled = []
+
+
+@contextlib.contextmanager
+def handling(mode):
+    """A block in which a rule answers a call that a tracer met."""
+    _handled.append(mode)
+    try:
+        yield
+    finally:
+        _handled.pop()
+
+
+def get_proxy_mode():
+    """The tracer that a call would meet."""
+    recorded = _native_trace.state()[2]
+    return None if recorded is None else ProxyTorchDispatchMode.at_work(recorded == "pre_dispatch")
+
+
+def disable_proxy_modes_tracing():
+    """A block whose calls no tracer sees."""
+    return Left("proxy")
+
+
+def track_tensor_tree(inner_res, proxy_res, *, constant, tracer):
+    """What a call gives is the value of its node from here on; a node reads each part of it."""
+    unobeyed("track_tensor_tree", constant=(constant, None))
+
+    def track(value, proxy):
+        if isinstance(value, dict):
+            parts = value.items()
+        else:
+            tracer._native.gives(proxy.traced, value)
+            parts = enumerate(value) if isinstance(value, (tuple, list)) else ()
+        for key, part in parts:
+            track(part, proxy[key])
+
+    track(inner_res, proxy_res)
+    return inner_res
+
+
+def traced_body(fn, args):
+    """The calls of a function on these arguments as a graph, made by the tracer whose call a rule answers."""
+    if not _handled:
+        raise AssertionError("Cannot reenter make_fx when we're not under a make_fx tracing session")
+    flat, spec = tree_flatten(args)
+    children = [tree_flatten(arg)[0] for arg in args]
+    names = [f"{name}_{i + 1}" for name, leaves in zip(_argument_names(fn, len(args)), children) for i in range(len(leaves))]
+    returned = {}
+
+    def flat_function(values):
+        leaves, returned["spec"] = tree_flatten(fn(*tree_unflatten(values, spec)))
+        return leaves
+
+    def template():
+        return tree_unflatten(list(range(returned["spec"].num_leaves)), returned["spec"])
+
+    return _handled[-1].tracer._native.body(flat_function, names, flat, template)
