@@ -172,6 +172,10 @@ impl Layer for FakeLayer {
             // PyTorch's kernel takes sizes as numbers; graphs have a rule of their own for it.
             let t = args[0].tensor()?;
             let number = |size: &SymInt| size.guard_int().map(SymInt::Int);
+            let is_number = |size: &SymInt| size.as_int().is_some();
+            if t.sizes().iter().chain(&t.geometry().strides).all(is_number) {
+                return answer(entry, args);
+            }
             let sizes = t.sizes().iter().map(number).collect::<Result<Vec<_>>>()?;
             let strides = t.geometry().strides.iter().map(number).collect::<Result<Vec<_>>>()?;
             let spec = t.spec();
@@ -180,20 +184,24 @@ impl Layer for FakeLayer {
         if named::LOCAL_SCALAR_DENSE.is(entry) {
             return number_of(&mode, args[0].tensor()?, entry);
         }
-        // Another layer may stand below, a graph that is traced.
-        let before = set_modes(crate::dispatch::Modes { fake: true, ..modes() });
-        let result = if crate::dispatch::has_layer(Key::Trace) {
-            crate::dispatch::call_below(Key::Subclass, entry, args)
-        } else {
-            run_backend(entry, &args, true)
-        };
-        set_modes(before);
-        let decides_size = entry.tags.has(Tags::DYNAMIC_SHAPE);
-        result.map_err(|e| match e.kind {
-            ErrorKind::DataDependent if decides_size => Error::new(ErrorKind::DynamicOutputShape, entry.name),
-            _ => e,
-        })
+        answer(entry, args)
     }
+}
+
+/// What the layers below say of a call: another may stand there, a graph that is traced.
+fn answer(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
+    let before = set_modes(crate::dispatch::Modes { fake: true, ..modes() });
+    let result = if crate::dispatch::has_layer(Key::Trace) {
+        crate::dispatch::call_below(Key::Subclass, entry, args)
+    } else {
+        run_backend(entry, &args, true)
+    };
+    set_modes(before);
+    let decides_size = entry.tags.has(Tags::DYNAMIC_SHAPE);
+    result.map_err(|e| match e.kind {
+        ErrorKind::DataDependent if decides_size => Error::new(ErrorKind::DynamicOutputShape, entry.name),
+        _ => e,
+    })
 }
 
 /// The number that a tensor of one element holds: a symbol, where the mode has symbols.

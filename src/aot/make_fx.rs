@@ -7,7 +7,8 @@
 use super::schemas::{Decompose, Provider};
 use super::trace::{Pushed, TraceLayer, Tracer, begin_tracing, coming_from, end_tracing};
 use crate::dispatch::{
-    Call, Exclude, Fact, Key, Layer, Modes, Naming, OpEntry, Value, call_below, fill_factory_options, modes, named, run_backend, set_modes,
+    Call, Exclude, Fact, KeepWhole, Key, Layer, Modes, Naming, OpEntry, Value, call_below, fill_factory_options, is_kept_whole, modes,
+    named, run_backend, set_modes,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Arg, Graph, Meta, NodeId, Opcode, Target};
@@ -65,8 +66,12 @@ impl Recording {
             return Ok(number);
         }
         let _naming = self.symbols.clone().map(|env| Naming::new(Rc::new(move |most| env.unbacked_size(most))));
-        // The mode of a script may make what is computed fake.
-        let result = run_backend(entry, args, !self.real || modes().fake)?;
+        let result = {
+            // What a whole composite operator is composed of is not seen.
+            let _unseen = is_kept_whole(entry, args).then(|| Exclude::down_to(Key::Trace));
+            // The mode of a script may make what is computed fake.
+            run_backend(entry, args, !self.real || modes().fake)?
+        };
         self.tracer.record(entry, args, &result)?;
         Ok(result)
     }
@@ -266,6 +271,16 @@ fn asked_for_value(entry: &OpEntry) -> Error {
     ))
 }
 
+/// Whether ATen has a kernel for what is composed here. What is differentiated is taken apart: its parts have derivatives.
+fn is_kernel_of_aten(entry: &OpEntry, args: &[Value]) -> bool {
+    let base = entry.base_name();
+    let is_resampling = (base.starts_with("upsample_") || base.starts_with("_upsample_nearest_exact")) && entry.schema.overload != "vec";
+    let is_kernel = is_resampling || ["native_batch_norm", "cudnn_batch_norm", "_fused_rms_norm"].contains(&base);
+    let mut requires_grad = false;
+    args.iter().for_each(|v| v.for_each_tensor(&mut |t| requires_grad |= crate::autograd::meta::requires_grad(t)));
+    is_kernel && !(modes().grad && requires_grad)
+}
+
 /// Traces a function of some inputs, which have names; its results are the graph's.
 pub fn make_fx(f: &dyn Fn(&[Value]) -> Result<Vec<Value>>, names: &[String], inputs: &[Value], tracing: Tracing) -> Result<Graph> {
     let tracer = Tracer::as_called(&tracing.class_name);
@@ -285,6 +300,7 @@ pub fn make_fx(f: &dyn Fn(&[Value]) -> Result<Vec<Value>>, names: &[String], inp
         symbols: tracing.symbols,
     };
     set_modes(Modes { fake: !tracing.real, calls_as_aten: tracing.calls_as_aten, ..before });
+    let _whole = tracing.calls_as_aten.then(|| KeepWhole::new(is_kernel_of_aten));
     let _library = tracing.pre_dispatch.is_some().then(ForAnyLibrary::new);
     let above = tracing.pre_dispatch.map(|(provider, env)| {
         let layer = Rc::new(PreDispatch { tracer: tracer.clone(), provider, grad: Cell::new(before.grad), env });

@@ -136,15 +136,15 @@ thread_local! {
     static WHOLE: RefCell<Option<Rc<Choice>>> = const { RefCell::new(None) };
 }
 
-/// Which operators something holds for.
-type Choice = dyn Fn(&OpEntry) -> bool;
+/// Which calls something holds for.
+type Choice = dyn Fn(&OpEntry, &[Value]) -> bool;
 
 /// While it lives, the composite operators of a choice are not taken apart above autograd: the layers below see them whole.
 pub struct KeepWhole(Option<Rc<Choice>>);
 
 impl KeepWhole {
     /// Keeps those that `chosen` holds for.
-    pub fn new(chosen: impl Fn(&OpEntry) -> bool + 'static) -> Self {
+    pub fn new(chosen: impl Fn(&OpEntry, &[Value]) -> bool + 'static) -> Self {
         KeepWhole(WHOLE.replace(Some(Rc::new(chosen))))
     }
 }
@@ -155,9 +155,9 @@ impl Drop for KeepWhole {
     }
 }
 
-/// Whether a composite operator is kept whole.
-pub fn is_kept_whole(entry: &OpEntry) -> bool {
-    matches!(entry.rule, Rule::Composite(_)) && WHOLE.with_borrow(|chosen| chosen.as_ref().is_some_and(|chosen| chosen(entry)))
+/// Whether a call of a composite operator is kept whole.
+pub fn is_kept_whole(entry: &OpEntry, args: &[Value]) -> bool {
+    matches!(entry.rule, Rule::Composite(_)) && WHOLE.with_borrow(|chosen| chosen.as_ref().is_some_and(|chosen| chosen(entry, args)))
 }
 
 /// The switches in force.
@@ -246,7 +246,7 @@ pub fn call(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
     for key in KEYS {
         if key == Key::Autograd
             && let Rule::Composite(f) = entry.rule
-            && !is_kept_whole(entry)
+            && !is_kept_whole(entry, &args)
         {
             if !Value::any_fake(&args) {
                 super::refusals::check(entry, &args)?;

@@ -89,6 +89,16 @@ fn one_hot(call: &Call) -> Result<Value> {
         return Err(Error::runtime("one_hot is only applicable to index tensor of type LongTensor."));
     }
     let device = tensor.device();
+    let as_aten = dispatch::modes().calls_as_aten;
+    if as_aten && (classes == -1 || !tensor.is_fake()) && tensor.numel().as_int() != Some(0) {
+        // ATen reads the smallest and the largest class.
+        let read = if classes == -1 { t!("max", tensor)? } else { t!("min", tensor)? };
+        dispatch::aten!("_local_scalar_dense", read)?;
+    }
+    if as_aten && tensor.is_fake() && classes != -1 {
+        let range = t!("arange", classes; dtype = Dtype::Int64, layout = Layout::Strided, device = device)?;
+        return t!("_to_copy", t!("eq.Tensor", t!("unsqueeze", tensor, -1)?, range)?; dtype = Dtype::Int64).map(Value::from);
+    }
     if tensor.is_fake() && classes != -1 {
         let fits = t!("all", t!("ge.Scalar", tensor, 0)?)?;
         dispatch::aten!("_assert_async.msg", fits, "one_hot: Class values must be non-negative.")?;

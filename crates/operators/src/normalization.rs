@@ -8,7 +8,7 @@ use dispatch::aten;
 use dispatch::t;
 use dispatch::{Backward, Batch, Call, Grads, OpBuilder, Rule, Tags, Value};
 use shape::{Relation, SymInt, numel};
-use tensor::{Dtype, Tensor, TensorSpec, promote};
+use tensor::{DeviceType, Dtype, Tensor, TensorSpec, promote};
 
 /// Registers the family.
 pub fn register(b: &mut OpBuilder) {
@@ -30,6 +30,10 @@ pub fn register(b: &mut OpBuilder) {
     );
     b.op("rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", Rule::Composite(rms_norm))
         .doc("Divides by the root mean square of the last dimensions.");
+    b.op(
+        "_fused_rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)",
+        Rule::Composite(|c| rms_normalized(c).map(|(result, scale)| Value::List(vec![result.into(), scale.into()]))),
+    );
     register_batch_norm(b);
     b.op(
         "instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
@@ -59,6 +63,10 @@ fn register_batch_norm(b: &mut OpBuilder) {
         "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
         Rule::Composite(native_batch_norm),
     ).doc("Batch normalization, with means and inverse deviations.").tags(Tags::APART_IN_EXPORT);
+    b.op(
+        "cudnn_batch_norm(Tensor input, Tensor weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float exponential_average_factor, float epsilon) -> (Tensor, Tensor, Tensor, Tensor)",
+        Rule::Composite(cudnn_batch_norm),
+    );
     let saves = &["input", "weight", "running_mean", "running_var", "result1", "result2"];
     b.op(
         "_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
@@ -227,6 +235,16 @@ fn traced_layer_norm_gradient(c: &Call) -> Result<TensorSpec> {
 }
 
 fn rms_norm(c: &Call) -> Result<Value> {
+    let input = c.tensor("input")?;
+    if dispatch::modes().calls_as_aten && input.device().kind == DeviceType::Cuda {
+        let [input, shape, weight, eps] = [0, 1, 2, 3].map(|i| Value::from(&c.args[i]));
+        return first(aten!("_fused_rms_norm", input, shape, weight, eps)?);
+    }
+    rms_normalized(c).map(|(result, _)| result.into())
+}
+
+/// The normalized values, and what they were multiplied by.
+fn rms_normalized(c: &Call) -> Result<(Tensor, Tensor)> {
     let (input, shape, weight) = (c.tensor("input")?, c.sym_ints("normalized_shape")?, c.opt_tensor("weight"));
     let sizes = input.sizes();
     let lead = sizes.len().checked_sub(shape.len());
@@ -258,7 +276,7 @@ fn rms_norm(c: &Call) -> Result<Value> {
     }
     let result = if narrow { t!("to.dtype", result, input.dtype())? } else { result };
     dispatch::ask_contiguity(&scale)?;
-    Ok(t!("contiguous", result)?.into())
+    Ok((t!("contiguous", result)?, scale))
 }
 
 fn batch_norm(c: &Call) -> Result<Value> {
@@ -283,13 +301,41 @@ fn batch_norm(c: &Call) -> Result<Value> {
         }
     }
     dispatch::ask_empty(input)?;
-    if dispatch::modes().fake {
+    let [x, weight, bias, mean, var, training, momentum, eps] = [0, 1, 2, 3, 4, 5, 6, 7].map(|i| Value::from(&c.args[i]));
+    if dispatch::modes().calls_as_aten && takes_cudnn(c)? {
+        return first(aten!("cudnn_batch_norm", x, weight, bias, mean, var, training, momentum, eps)?);
+    }
+    if dispatch::modes().fake || dispatch::modes().calls_as_aten {
         // What cuDNN would reserve: nothing reads it, but a trace has it.
         let (dtype, layout, device) = (Dtype::UInt8, tensor::Layout::Strided, input.device());
         dispatch::t!("empty.memory_format", vec![0i64]; dtype = dtype, layout = layout, device = device)?;
     }
-    let [input, weight, bias, mean, var, training, momentum, eps] = [0, 1, 2, 3, 4, 5, 6, 7].map(|i| Value::from(&c.args[i]));
-    first(aten!("native_batch_norm", input, weight, bias, mean, var, training, momentum, eps)?)
+    first(aten!("native_batch_norm", x, weight, bias, mean, var, training, momentum, eps)?)
+}
+
+/// Whether a card's batch norm is cuDNN's: where there are weights, of what is not too large.
+fn takes_cudnn(c: &Call) -> Result<bool> {
+    let input = c.tensor("input")?;
+    let has = |name: &str| c.opt_tensor(name).is_some();
+    let is_short = |t: &Tensor| t.dtype() == Dtype::BFloat16;
+    let training = c.bool("training")?;
+    let has_statistics = has("running_mean") && has("running_var") || !has("running_mean") && !has("running_var") && training;
+    let most = |d: usize, n: i64| input.size(d).hint().is_none_or(|size| size <= n);
+    let fits = match input.dim() {
+        0 | 1 => false,
+        2 => most(0, if training { 131_070 } else { 262_136 }),
+        _ => most(0, 880_801) && most(1, 65_535),
+    };
+    let is_long = !is_short(input) && c.opt_tensor("weight").is_some_and(|weight| !is_short(weight));
+    Ok(input.device().kind == DeviceType::Cuda && c.bool("cudnn_enabled")? && has("bias") && is_long && has_statistics && fits)
+}
+
+/// cuDNN's batch norm: it keeps bytes for the backward, besides.
+fn cudnn_batch_norm(c: &Call) -> Result<Value> {
+    let [x, weight, bias, mean, var, training, momentum, eps] = [0, 1, 2, 3, 4, 5, 6, 7].map(|i| Value::from(&c.args[i]));
+    let mut results = aten!("native_batch_norm", x, weight, bias, mean, var, training, momentum, eps)?.list()?.to_vec();
+    results.push(t!("empty.memory_format", vec![0i64]; dtype = Dtype::UInt8, device = c.tensor("input")?.device())?.into());
+    Ok(Value::List(results))
 }
 
 fn native_batch_norm(c: &Call) -> Result<Value> {

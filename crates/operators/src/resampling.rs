@@ -165,7 +165,26 @@ fn nearest_exact(c: &Call) -> Result<Value> {
     nearest_at(c, 0.5)
 }
 
+/// A call with lists as ATen makes it: of the kernel, with the sizes of the result.
+fn of_kernel(c: &Call) -> Result<Option<Value>> {
+    if c.entry.schema.overload != "vec" || !dispatch::modes().calls_as_aten {
+        return Ok(None);
+    }
+    let name = format!("aten.{}.default", c.entry.base_name());
+    let kernel = dispatch::lookup(&name).ok_or_else(|| Error::runtime(format!("{name} is not in the catalogue")))?;
+    let r = request(c)?;
+    let mut args = vec![Value::from(&r.input), Value::from(r.output)];
+    if c.entry.schema.position("align_corners").is_some() {
+        args.push(c.get("align_corners").clone());
+    }
+    args.extend(r.scales.into_iter().map(|scale| scale.map_or(Value::None, Value::Float)));
+    dispatch::call(kernel, args).map(Some)
+}
+
 fn nearest_at(c: &Call, offset: f64) -> Result<Value> {
+    if let Some(made) = of_kernel(c)? {
+        return Ok(made);
+    }
     widened(request(c)?, |r| {
         let mut indices = Vec::new();
         for (d, (size, count)) in r.sizes.iter().zip(&r.output).enumerate() {
@@ -207,6 +226,9 @@ fn counted(r: &Request, count: &SymInt, dtype: Dtype) -> Result<Tensor> {
 }
 
 fn linear(c: &Call) -> Result<Value> {
+    if let Some(made) = of_kernel(c)? {
+        return Ok(made);
+    }
     let corners = c.bool("align_corners")?;
     widened(request(c)?, |r| {
         let n = r.sizes.len();
@@ -275,6 +297,9 @@ pub fn weighted_sum(values: Vec<Tensor>, weights: &[Tensor; 4]) -> Result<Tensor
 }
 
 fn cubic(c: &Call) -> Result<Value> {
+    if let Some(made) = of_kernel(c)? {
+        return Ok(made);
+    }
     let corners = c.bool("align_corners")?;
     let r = request(c)?;
     if !r.input.dtype().is_floating() {

@@ -81,7 +81,7 @@ impl TraceLayer {
         let entry = self.0.shown(entry);
         let result = {
             // What a whole composite operator is composed of is not seen.
-            let _unseen = is_kept_whole(entry).then(|| Exclude::down_to(Key::Trace));
+            let _unseen = is_kept_whole(entry, &args).then(|| Exclude::down_to(Key::Trace));
             run_backend(entry, &args, true)?
         };
         // How a view lies is found out where it is made.

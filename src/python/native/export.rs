@@ -79,7 +79,7 @@ pub fn functionalized(f: &Function, specs: &[InputSpec], rules: PyDictRef, apart
     let specs: Vec<InputSpec> = specs.iter().map(|spec| InputSpec { requires_grad: false, ..spec.clone() }).collect();
     let (graph, metadata) = {
         let _library = ForAnyLibrary::new();
-        let _whole = KeepWhole::new(move |entry| can_stay_whole(entry) && !apart.contains(entry.name));
+        let _whole = KeepWhole::new(move |entry, _| can_stay_whole(entry) && !apart.contains(entry.name));
         export(f, &specs, &config, Exported::Inference).map_err(|e| raise(e, vm))?
     };
     let module = graph_module::script_module(PyGraphModule::new((*graph).clone()), vm)?;
