@@ -9,6 +9,7 @@ use super::freezing::freeze;
 use super::higher_order;
 use super::joint::{trace_inference, trace_joint};
 use super::metadata::collect;
+use super::philox::{hide_seed, hiding_seed};
 use super::runtime::{Lowering, Runtime, views_of};
 use super::schemas::{
     Adapt, Artifacts, Checking, Config, Freezing, FrozenGraph, Function, GraphCallable, GraphPass, InputSpec, OutputInfo,
@@ -106,11 +107,8 @@ pub fn compile(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<Co
 }
 
 fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<Compiled> {
-    if config.switches.functionalize_rng_ops {
-        if crate::tensor::pretends_cuda() {
-            let text = "torch._functorch.config.functionalize_rng_ops = True is not supported in the playground with the pretended CUDA device yet";
-            return Err(Error::not_implemented(text));
-        }
+    let takes_seed = config.switches.functionalize_rng_ops;
+    if takes_seed && !crate::tensor::pretends_cuda() {
         return Err(Error::runtime("CUDA not available"));
     }
     let id = context::next_compilation();
@@ -172,7 +170,7 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
         let check = check(&metadata, &joint, true);
         let examples = examples(&joint, inputs, &metadata)?;
         let tokens = metadata.num_tokens();
-        let num_fwd = tokens + metadata.num_forward_returns();
+        let num_fwd = tokens + metadata.num_forward_returns() + usize::from(takes_seed);
         let mut options = config.partition.clone();
         let in_graph = |i: usize| metadata.graph_inputs(i).map(|p| tokens + p);
         options.static_inputs = (0..inputs.len()).filter(|i| inputs[*i].is_static).flat_map(in_graph).collect();
@@ -218,11 +216,18 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
             + usize::from(metadata.backward_state.is_some());
         let forward = {
             let _compiling = GraphBeingCompiled::new(id, "forward");
-            (config.fw_compiler)(forward, &examples[..num_inputs.min(examples.len())])?
+            let mut given = examples[..num_inputs.min(examples.len())].to_vec();
+            if takes_seed {
+                // Behind the tangents stand the seeds and offsets of forward and backward.
+                given.extend_from_slice(&examples[examples.len() - 4..examples.len() - 2]);
+            }
+            let compiled = (config.fw_compiler)(forward, &given)?;
+            if takes_seed { hide_seed(compiled, Some(num_fwd - 1)) } else { compiled }
         };
         let forward = with_plain(effects::hide_token(forward, metadata.has_token), inputs, &metadata);
         let at_once = num_saved_symints > 0 || config.switches.force_non_lazy_backward_lowering;
-        let backward = Lowering { id, graph: Rc::new(backward), gradients, compiler: config.bw_compiler.clone(), known };
+        let compiler = if takes_seed { hiding_seed(&config.bw_compiler) } else { config.bw_compiler.clone() };
+        let backward = Lowering { id, graph: Rc::new(backward), gradients, compiler, known };
         let mut runtime = Runtime::joint(metadata, forward, views, backward, at_once)?;
         runtime.check = check;
         return Ok(Compiled { runtime, adapt });
@@ -263,7 +268,15 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
         return Ok(Compiled { runtime, adapt });
     }
     let graph = Rc::unwrap_or_clone(with_passes(of_tensors, config, &[])?);
-    let callable = effects::hide_token((config.inference_compiler)(graph, &examples)?, metadata.has_token);
+    let mut examples = examples;
+    if takes_seed {
+        // PyTorch's compiler is given examples of seed and offset twice.
+        examples.extend_from_within(examples.len() - 2..);
+    }
+    let compiled = (config.inference_compiler)(graph, &examples)?;
+    let returns = metadata.num_tokens() + metadata.num_forward_returns();
+    let compiled = if takes_seed { hide_seed(compiled, Some(returns)) } else { compiled };
+    let callable = effects::hide_token(compiled, metadata.has_token);
     drop(compiling);
     let callable = with_plain(callable, inputs, &metadata);
     let mut runtime = Runtime::inference(metadata, callable);

@@ -3,6 +3,7 @@
 use super::functional_tensor::{copy_into, state, sync, unwrap, wrap};
 use super::like::made_like;
 use super::metadata::{self, prepare_leaf};
+use super::philox::Philox;
 use super::schemas::{Config, Function, InputSpec, MutationType, OutputType, ViewAndMutationMeta};
 use super::subclass::{self, MaybeSubclass, Part, SubclassCreationMeta};
 use super::tangents::{gradient_of, tangent_positions, tangent_spec, tangent_specs};
@@ -131,6 +132,8 @@ pub(super) fn trace_inference(f: &Function, specs: &[InputSpec], metadata: &View
     }
     let name = |i: usize| format!("arg{}_1", metadata.num_tokens() + i);
     let inputs = make_inputs(&tracer, specs, metadata.backward_state, name)?;
+    let philox = metadata.switches.functionalize_rng_ops.then(|| Philox::of_inference(&tracer)).transpose()?;
+    philox.iter().for_each(|philox| tracer.draw_by(philox.rules()));
     let outputs = {
         let _tracing = Tracing::start(&tracer);
         let outputs = f(&inputs.outer)?;
@@ -138,6 +141,9 @@ pub(super) fn trace_inference(f: &Function, specs: &[InputSpec], metadata: &View
         tracer.enter_outputs();
         let mut returned = unwrap_all(&forward_returns(metadata, &inputs.outer, &outputs), metadata)?;
         return_written_inputs(metadata, &inputs, &mut returned)?;
+        if let Some(philox) = &philox {
+            returned.push(vec![philox.left()?.0]);
+        }
         returned.concat()
     };
     tracer.finish(&outputs)
@@ -178,6 +184,8 @@ fn trace_from(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta,
         }
         tangents.push(functional(&inner, meta)?);
     }
+    let philox = metadata.switches.functionalize_rng_ops.then(|| Philox::of_joint(&tracer)).transpose()?;
+    philox.iter().for_each(|philox| tracer.draw_by(philox.rules()));
     let mut gradients = vec![None; specs.len()];
     let outputs = {
         let _tracing = Tracing::start(&tracer);
@@ -199,6 +207,7 @@ fn trace_from(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta,
         }
         let written = mutated_in_graph(metadata, &inputs)?;
         tracer.enter_backward();
+        philox.iter().for_each(|philox| philox.enter_backward());
         let differentiated = tangent_positions(metadata);
         let mut roots = Vec::new();
         for (position, tangent) in differentiated.iter().zip(&tangents) {
@@ -245,6 +254,11 @@ fn trace_from(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta,
         // The state has a place among the gradients, too.
         if let Some(state) = metadata.backward_state {
             all.insert(returned.len() + state, vec![Value::None]);
+        }
+        if let Some(philox) = &philox {
+            let (forward, backward) = philox.left()?;
+            all.insert(returned.len(), vec![forward]);
+            all.extend(backward.map(|left| vec![left]));
         }
         all.concat()
     };

@@ -31,6 +31,7 @@ pub mod make_fx;
 pub mod metadata;
 mod metadata_text;
 pub mod passes;
+pub mod philox;
 mod run;
 mod runtime;
 pub mod schemas;

@@ -153,7 +153,7 @@ impl InputSpec {
 /// What tracing and the runtime wrappers obey, by PyTorch's names in `torch._functorch.config`.
 #[derive(Clone, Copy, Debug)]
 pub struct Switches {
-    /// `functionalize_rng_ops`: random numbers by Philox, which the CPU does not have.
+    /// `functionalize_rng_ops`: random numbers by Philox, which a CUDA device has, and the CPU does not.
     pub functionalize_rng_ops: bool,
     /// `donated_buffer`: a backward may overwrite what was saved for it alone, so it refuses to keep its graph.
     pub donated_buffer: bool,

@@ -128,6 +128,8 @@ pub struct Tracer {
     decompositions: Cell<Option<&'static Table>>,
     /// The same, as the script says.
     script_decompositions: RefCell<Option<Decompose>>,
+    /// What calls that draw random numbers come to, where they are not recorded as they are.
+    draws: RefCell<Option<Decompose>>,
 }
 
 impl Tracer {
@@ -174,6 +176,7 @@ impl Tracer {
             takes_apart: Cell::new(false),
             decompositions: Cell::new(current_tracer().and_then(|t| t.decompositions.get())),
             script_decompositions: RefCell::default(),
+            draws: RefCell::default(),
         }
     }
 
@@ -193,6 +196,16 @@ impl Tracer {
     /// Says what calls are taken apart by before the table is asked.
     pub(super) fn decompose_as_told(&self, rules: Option<Decompose>) {
         self.script_decompositions.replace(rules);
+    }
+
+    /// Says what calls that draw random numbers come to.
+    pub(super) fn draw_by(&self, rules: Decompose) {
+        self.draws.replace(Some(rules));
+    }
+
+    /// How many inputs there are as yet.
+    pub(super) fn count_inputs(&self) -> usize {
+        self.graph.borrow().placeholders().count()
     }
 
     /// Does something that an operator which reached the tracer asks for.

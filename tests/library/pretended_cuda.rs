@@ -78,3 +78,41 @@ tensor([2., 2.], device='cuda:0') tensor([2.], device='cuda:0') 1
 ";
     assert_eq!(run.report.stdout, wanted);
 }
+
+const PHILOX: &str = r#"
+import torch
+import torch._functorch.config as config
+
+def f(x):
+    return torch.nn.functional.dropout(x.sin(), 0.3) * torch.rand_like(x)
+
+x = torch.ones(4, 3, device="cuda", requires_grad=True)
+with config.patch(functionalize_rng_ops=True):
+    g = torch.compile(f)
+    torch.manual_seed(5)
+    first, second = g(x), g(x)
+    torch.manual_seed(5)
+    print(torch.equal(first, g(x)), torch.equal(first, second))
+    first.sum().backward()
+    print(bool((x.grad[first == 0] == 0).all()))
+"#;
+
+/// Graphs as PyTorch gives them where the CPU's check for a CUDA device is taken out of its decompositions.
+#[test]
+fn random_numbers_take_seed_and_offset() {
+    let run = run(PHILOX, "aot_eager", true);
+    assert_eq!(run.report.stdout, "True False\nTrue\n", "{:?}", run.report.exception);
+    let graphs = &run.report.compilations[0];
+    let [forward, backward] = [&graphs.forward, &graphs.backward].map(|graph| graph.as_ref().unwrap().readable.clone());
+    for line in [
+        "fwd_seed_1: \"i64[][]cpu\", fwd_base_offset_1: \"i64[][]cpu\"):",
+        "add: \"i64[][]cpu\" = torch.ops.aten.add.Tensor(fwd_base_offset_1, 0)",
+        "philox_rand = torch.ops.rngprims.philox_rand.default([4, 3], fwd_seed_1, add, None, device(type='cuda', index=0), torch.float32)",
+        "add_3: \"i64[][]cpu\" = torch.ops.aten.add.Tensor(add_1, getitem_3)",
+        "floor_divide: \"i64[][]cpu\" = torch.ops.aten.floor_divide.default(add_5, 4)",
+    ] {
+        assert!(forward.contains(line), "{line}\n{forward}");
+    }
+    assert!(backward.contains("bwd_seed_1: \"i64[][]cpu\", bwd_base_offset_1: \"i64[][]cpu\"):"), "{backward}");
+    assert!(backward.contains(", bwd_base_offset_1)"), "{backward}");
+}

@@ -42,7 +42,7 @@ use classify::{NodeInfo, classify_nodes};
 use diagnostics::error::{Error, ErrorKind, Result};
 use extract::{Modules, extract_fwd_bwd_modules};
 use graph::{Arg, Graph, NodeId, Opcode, Recompute, Target};
-use joint::{Joint, index, is_fwd_seed_offset, is_sym_node, must_recompute};
+use joint::{Joint, index, is_bwd_seed_offset, is_fwd_seed_offset, is_sym_node, must_recompute};
 use std::collections::HashSet;
 
 impl<F: ?Sized> Clone for Scripted<F> {
@@ -178,7 +178,7 @@ fn default_saved_values(joint: &Joint) -> Result<(Vec<NodeId>, Vec<NodeId>)> {
     let last = graph.nodes().rposition(traced_forward);
     let Some(last) = last else { return Err(Error::new(ErrorKind::Assertion, "last_node must not be None")) };
     let mut in_forward = vec![false; graph.arena_len()];
-    for node in graph.nodes().take(last + 1).filter(|n| !is_tangent(n)) {
+    for node in graph.nodes().take(last + 1).filter(|n| !is_tangent(n) && !is_bwd_seed_offset(n)) {
         in_forward[index(node.id)] = true;
     }
     let (mut values, mut sym_nodes) = (Vec::new(), Vec::new());

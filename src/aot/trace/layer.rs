@@ -78,6 +78,12 @@ impl TraceLayer {
         {
             return Ok(made);
         }
+        let draws = self.0.draws.borrow().clone();
+        if let Some(draws) = draws
+            && let Some(made) = draws(entry, &args)?
+        {
+            return Ok(made);
+        }
         let entry = self.0.shown(entry);
         let result = {
             // What a whole composite operator is composed of is not seen.

@@ -120,6 +120,7 @@ pub(super) fn reset() {
     crate::transforms::levels::reset();
     crate::aot::fake_mode::reset();
     crate::aot::functional::reset();
+    crate::aot::philox::reset();
     crate::aot::context::forget();
     tensor::subclass::forget();
     traced_calls::reset();

@@ -340,6 +340,9 @@ impl PyGenerator {
     fn manual_seed(zelf: rustpython_vm::PyRef<Self>, seed: i64, vm: &VirtualMachine) -> PyResult {
         stateful("manual_seed", vm)?;
         zelf.0.manual_seed(seed as u64);
+        if Rc::ptr_eq(&zelf.0, &crate::tensor::random::default_generator()) {
+            crate::aot::philox::reset();
+        }
         Ok(zelf.into())
     }
     #[pymethod]
