@@ -173,7 +173,8 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
         let num_fwd = tokens + metadata.num_forward_returns() + usize::from(takes_seed);
         let mut options = config.partition.clone();
         let in_graph = |i: usize| metadata.graph_inputs(i).map(|p| tokens + p);
-        options.static_inputs = (0..inputs.len()).filter(|i| inputs[*i].is_static).flat_map(in_graph).collect();
+        // PyTorch counts them before classes of the script's are taken apart.
+        options.static_inputs = (0..inputs.len()).filter(|i| inputs[*i].is_static).map(|i| tokens + i).collect();
         let replayed = metadata.runtime_mutated().into_iter().filter(|i| metadata.input_info[*i].requires_grad);
         options.replayed_mutations = replayed.flat_map(in_graph).collect();
         let whole = with_passes(of_tensors, config, &options.replayed_mutations)?;
