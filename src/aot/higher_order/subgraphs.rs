@@ -2,7 +2,7 @@
 
 use super::mod_index::{index, with_own_gradient};
 use super::operator::{HigherOrderCall, run_untraced, runs_traced_calls};
-use crate::aot::functional_tensor::{unwrap, wrap};
+use crate::aot::functional_tensor::{state, unwrap, wrap};
 use crate::aot::functionalize::FunctionalizeLayer;
 use crate::aot::interpret::run;
 use crate::aot::like::made_like;
@@ -43,15 +43,23 @@ fn inputs_like(tracer: &Tracer, role: &str, like: &[Value]) -> Result<Vec<Value>
 
 /// The calls of a function on inputs that look like these.
 pub(super) fn calls_of(f: &dyn Fn(&[Value]) -> Result<Vec<Value>>, like: &[Value]) -> Result<Graph> {
+    calls_and_writes(f, like).map(|(graph, _)| graph)
+}
+
+/// The same, and which inputs are written to: their new values are returned last.
+fn calls_and_writes(f: &dyn Fn(&[Value]) -> Result<Vec<Value>>, like: &[Value]) -> Result<(Graph, Vec<usize>)> {
     let tracer = Tracer::new("<lambda>");
     let inputs = inputs_like(&tracer, "arg", like)?;
-    let outputs = {
+    let (outputs, written) = {
         let _tracing = Tracing::start(&tracer);
         set_modes(Modes { grad: false, ..modes() });
-        let outputs = f(&inputs)?;
-        outputs.iter().map(|v| v.map_tensors(&mut unwrap)).collect::<Result<Vec<_>>>()?
+        let mut outputs = f(&inputs)?;
+        let is_written = |v: &Value| v.as_tensor().and_then(state).is_some_and(|s| s.storage.writes.get() > 0);
+        let written: Vec<usize> = (0..inputs.len()).filter(|i| is_written(&inputs[*i])).collect();
+        outputs.extend(written.iter().map(|i| inputs[*i].clone()));
+        (outputs.iter().map(|v| v.map_tensors(&mut unwrap)).collect::<Result<Vec<_>>>()?, written)
     };
-    tracer.finish(&outputs)
+    Ok((tracer.finish(&outputs)?, written))
 }
 
 /// The same, recorded where they are called: nothing is functionalized.
@@ -92,6 +100,15 @@ pub(super) fn forward_of(body: &Graph, like: &[Value]) -> Result<Graph> {
         Some(_) => returns(&mut graph, |mut items| if items.is_empty() { Arg::None } else { items.swap_remove(0) }),
     }
     Ok(graph)
+}
+
+/// The calls of a body on inputs that look like these, and which inputs it writes to: their new values are returned last. A program that
+/// is exported has the calls as they are made.
+pub(super) fn forward_and_writes(body: &Graph, like: &[Value]) -> Result<(Graph, Vec<usize>)> {
+    if current_tracer().is_some_and(|tracer| tracer.sees_script()) {
+        return forward_of(body, like).map(|graph| (graph, Vec::new()));
+    }
+    calls_and_writes(&|inputs: &[Value]| run(body, &mut inputs.to_vec(), true), like)
 }
 
 pub(super) fn returns(graph: &mut Graph, container: impl FnOnce(Vec<Arg>) -> Arg) {

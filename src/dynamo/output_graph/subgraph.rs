@@ -71,7 +71,7 @@ fn nodes_of<'g>(graph: &'g Graph, part: &'g Part) -> impl Iterator<Item = &'g No
     part.range.clone().map(|i| graph.node(NodeId(i as u32))).filter(|n| is_inside(graph, part, n.id))
 }
 
-/// Values that a part reads and does not compute, each once, in order of first use.
+/// Values that a part reads and does not compute, each once, in order of first use: within a call as the script wrote its arguments.
 fn free_values(graph: &Graph, part: &Part) -> Vec<NodeId> {
     let mut found = Vec::new();
     let inside = |id: NodeId| is_inside(graph, part, id);
@@ -81,6 +81,9 @@ fn free_values(graph: &Graph, part: &Part) -> Vec<NodeId> {
         }
     };
     for node in nodes_of(graph, part) {
+        let says = node.written.as_ref().and_then(|written| written.says.as_deref());
+        let written = says.into_iter().flat_map(|call| call.args.iter().chain(call.kwargs.iter().map(|(_, arg)| arg)));
+        written.for_each(|arg| arg.for_each_node(&mut add));
         node.reads().into_iter().for_each(&mut add);
     }
     part.returns.for_each_node(&mut add);

@@ -20,15 +20,14 @@ use crate::tensor::Tensor;
 /// The operator where it is refused.
 const FULL_NAME: &str = "torch.ops.higher_order.invoke_subgraph";
 
-/// Runs a region on what is recorded, and cuts it out as a subgraph. It is captured whole, or refused. One that writes to what is outside
-/// of it stays part of the graph.
+/// Runs a region on what is recorded, and cuts it out as a subgraph. It is captured whole, or refused.
 pub fn region(recorder: &Rc<Recorder>, function: &PyObjectRef, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
     let error = |e| raise(e, vm);
     let mut given = Vec::new();
     args.args.iter().for_each(|o| tensors_in(o, &mut given));
     args.kwargs.values().for_each(|o| tensors_in(o, &mut given));
     given.iter().try_for_each(|t| recorder.touch(t, false)).map_err(error)?;
-    let before: Vec<(Tensor, u64)> = recorder.known_tensors().into_iter().map(|t| (t.clone(), t.version())).collect();
+    let before = recorder.known_tensors();
     let mark = recorder.mark();
     let start = recorder.position();
     let place = from_user_code(crate::span::current_source().as_ref());
@@ -40,8 +39,7 @@ pub fn region(recorder: &Rc<Recorder>, function: &PyObjectRef, args: FuncArgs, v
     let result = result?;
     let mut outputs = Vec::new();
     tensors_in(&result, &mut outputs);
-    let writes = before.iter().any(|(t, version)| t.version() != *version);
-    if !recorder.is_since(&mark) || writes || outputs.is_empty() {
+    if !recorder.is_since(&mark) || outputs.is_empty() {
         return Ok(result);
     }
     refuse_shared_memory(recorder, &outputs, &before, start, place, vm)?;
@@ -72,7 +70,7 @@ pub fn region(recorder: &Rc<Recorder>, function: &PyObjectRef, args: FuncArgs, v
 fn refuse_shared_memory(
     recorder: &Recorder,
     outputs: &[Tensor],
-    before: &[(Tensor, u64)],
+    before: &[Tensor],
     start: usize,
     place: String,
     vm: &VirtualMachine,
@@ -84,7 +82,7 @@ fn refuse_shared_memory(
         let is_given = recorder.computed_since(output, start).is_none();
         let other = match outputs[..i].iter().find(|o| share(o, output)) {
             Some(other) => Some(("Output", other)),
-            None => before.iter().map(|(t, _)| t).find(|t| share(t, output)).or(is_given.then_some(output)).map(|t| ("Input", t)),
+            None => before.iter().find(|t| share(t, output)).or(is_given.then_some(output)).map(|t| ("Input", t)),
         };
         if let Some((whose, other)) = other {
             let found = format!("{whose}-to-output aliasing detected at nodes {} and {}", name_of(other), name_of(output));
