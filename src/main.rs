@@ -3,6 +3,7 @@
 mod interrupt;
 mod minimize_command;
 mod module_files;
+mod tries;
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -99,10 +100,33 @@ const UNREADABLE: u8 = 3;
 enum Command {
     Help,
     Version,
-    Operators { json: bool },
-    Run { script: OsString, options: RunOptions, emit: Option<Emit>, explains: bool, trace: Option<OsString> },
-    Ask { script: OsString, options: RunOptions, compilation: u32, question: Question },
-    Minimize { script: OsString, options: RunOptions, keep: Keep, file: Option<OsString> },
+    Operators {
+        json: bool,
+    },
+    Run {
+        script: OsString,
+        options: RunOptions,
+        emit: Option<Emit>,
+        explains: bool,
+        trace: Option<OsString>,
+    },
+    Ask {
+        script: OsString,
+        options: RunOptions,
+        compilation: u32,
+        question: Question,
+    },
+    Minimize {
+        script: OsString,
+        options: RunOptions,
+        keep: Keep,
+        file: Option<OsString>,
+    },
+    /// Run the scripts that a search for the smallest one tries.
+    Tries {
+        script: OsString,
+        options: RunOptions,
+    },
     Logs(Logs),
 }
 
@@ -136,6 +160,7 @@ fn main() -> ExitCode {
         Ok(Command::Run { script, options, emit, explains, trace }) => run(&script, &options, emit.as_ref(), explains, trace.as_ref()),
         Ok(Command::Ask { script, options, compilation, question }) => ask(&script, &options, compilation, &question),
         Ok(Command::Minimize { script, options, keep, file }) => minimize_command::run(&script, &options, &keep, file.as_ref()),
+        Ok(Command::Tries { script, options }) => tries::serve(&filename(&script), &options),
         Ok(Command::Logs(asked)) => logs(&asked),
         Err(error) => Err(format!("{error}\nTry 'aot-playground --help'.")),
     };
@@ -162,6 +187,7 @@ fn parse(mut parser: lexopt::Parser) -> Result<Command, lexopt::Error> {
     let mut explains = false;
     let mut keep = None;
     let mut file = None;
+    let mut serves_tries = false;
     while let Some(argument) = parser.next()? {
         match argument {
             Short('h') | Long("help") => return Ok(Command::Help),
@@ -192,6 +218,7 @@ fn parse(mut parser: lexopt::Parser) -> Result<Command, lexopt::Error> {
                 let unknown = || format!("cannot keep '{words}'; there are exception, text:TEXT, operator:NAME and differs:eager");
                 keep = Some(Keep::named(&words).ok_or_else(unknown)?);
             }
+            Long(name) if name == tries::SERVE => serves_tries = true,
             Short('o') if verb.as_ref().is_some_and(|verb| verb == "minimize") => file = Some(parser.value()?),
             Long("trace") => trace = Some(parser.value()?),
             Long("compilation") => compilation = Some(parser.value()?.parse()?),
@@ -234,6 +261,7 @@ fn parse(mut parser: lexopt::Parser) -> Result<Command, lexopt::Error> {
             let question = question.ok_or("no question given")?;
             Ok(Command::Ask { script, options, compilation: compilation.unwrap_or(0), question })
         }
+        (Some(verb), Some(script)) if verb == "minimize" && serves_tries => Ok(Command::Tries { script, options }),
         (Some(verb), Some(script)) if verb == "minimize" => {
             let keep = keep.ok_or("no --keep given: what is the script to keep?")?;
             Ok(Command::Minimize { script, options, keep, file })
@@ -457,14 +485,19 @@ fn failed(message: &str, status: u8) -> u8 {
 fn source(script: &OsString) -> Result<(String, String), String> {
     let shown = script.to_string_lossy().into_owned();
     let failed = |error: std::io::Error| format!("can't open file '{shown}': {error}");
-    Ok(if script == "-" {
-        (std::io::read_to_string(std::io::stdin()).map_err(failed)?, "<stdin>".to_owned())
+    let program = if script == "-" {
+        std::io::read_to_string(std::io::stdin()).map_err(failed)?
     } else {
-        let program = String::from_utf8(std::fs::read(script).map_err(failed)?).map_err(|_| format!("'{shown}' is not UTF-8"))?;
-        // Python shows a script by its whole path.
-        let path = std::path::absolute(script).map_or_else(|_| shown.clone(), |path| path.to_string_lossy().into_owned());
-        (program, path)
-    })
+        String::from_utf8(std::fs::read(script).map_err(failed)?).map_err(|_| format!("'{shown}' is not UTF-8"))?
+    };
+    Ok((program, filename(script)))
+}
+
+/// What a script is called in tracebacks: by its whole path, as under Python.
+fn filename(script: &OsString) -> String {
+    let whole =
+        || std::path::absolute(script).map_or_else(|_| script.to_string_lossy().into_owned(), |path| path.to_string_lossy().into_owned());
+    if script == "-" { "<stdin>".to_owned() } else { whole() }
 }
 
 /// Shows an event, or keeps what it says. The script's standard error and its traceback are shown anyway.

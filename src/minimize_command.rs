@@ -5,8 +5,9 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use aot_playground::minimizing::{self, Keep};
-use aot_playground::python::{Repeated, RunOptions};
+use aot_playground::python::RunOptions;
 
+use crate::tries::Tries;
 use crate::{UNREADABLE, failed, interrupt, print, source};
 
 /// How much longer than the whole script a smaller one may run.
@@ -19,21 +20,19 @@ const AT_LEAST: Duration = Duration::from_secs(1);
 ///
 /// Where it cannot be written.
 pub fn run(script: &OsString, options: &RunOptions, keep: &Keep, file: Option<&OsString>) -> Result<u8, String> {
-    let (program, filename) = match source(script) {
+    let (program, _) = match source(script) {
         Ok(source) => source,
         Err(message) => return Ok(failed(&message, UNREADABLE)),
     };
-    // What scripts that are tried do is nobody's to see.
-    std::panic::set_hook(Box::new(|_| {}));
     interrupt::watch();
     let began = Instant::now();
-    let mut repeated = Repeated::new(&filename, interrupt::came);
+    let mut tries = Tries::new()?;
     // The script itself may run as long as it is allowed to; smaller ones not much longer than it did.
     let mut limit = options.time_limit;
     let mut took = None;
     let mut run = |program: &str, options: &RunOptions| {
         let began = Instant::now();
-        let report = repeated.run(program, &RunOptions { time_limit: limit, ..options.clone() });
+        let report = tries.run(program, &RunOptions { time_limit: limit, ..options.clone() });
         if took.is_none() {
             let most = began.elapsed() * TIMES_AS_LONG + AT_LEAST;
             took = Some(most);

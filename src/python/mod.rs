@@ -18,8 +18,6 @@ mod limit;
 mod memory;
 pub(crate) mod native;
 mod packages;
-#[cfg(not(target_arch = "wasm32"))]
-mod repeated;
 mod session;
 mod snapshot;
 pub mod span;
@@ -49,8 +47,6 @@ pub use memory::{Counted, exhausted, on_failed_allocation};
 pub use packages::has_package;
 #[cfg(target_arch = "wasm32")]
 pub use packages::set_packages;
-#[cfg(not(target_arch = "wasm32"))]
-pub use repeated::Repeated;
 use session::Session;
 #[cfg(not(target_arch = "wasm32"))]
 pub use supervise::supervised;

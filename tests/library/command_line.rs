@@ -329,9 +329,9 @@ fn scripts_that_do_not_end_are_tries() {
 running = 3
 while running:
     running -= 1
-n = 3000000
-if n > 4000000:
-    x = 7 ** n ** 2
+n = 10
+n = 3
+print(7 ** 10 ** n > 1)
 def deeper(n):
     return deeper(n + 1) if n < 10 else n
 deeper(0)

@@ -35,7 +35,7 @@ const ROWS: &[&[&str]] = &[
 /// Dynamo evaluates the frames that the interpreter runs: it reads them, and they ask it.
 const PEERS: (&str, &str) = ("dynamo", "python");
 /// What is no room: where rooms are put together, the command line, and macros.
-const OUTSIDE: &[&str] = &["aten", "t", "lib", "main", "module_files", "interrupt", "minimize_command"];
+const OUTSIDE: &[&str] = &["aten", "t", "lib", "main", "module_files", "interrupt", "minimize_command", "tries"];
 
 fn row(room: &str) -> Option<usize> {
     ROWS.iter().position(|rooms| rooms.contains(&room))
