@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-pub use minimize::Smallest;
 use minimize::Verdict;
+pub use minimize::{Smallest, number, statements};
 
 use crate::python::RunOptions;
 use crate::report::{Exception, GraphView, Report};

@@ -1,8 +1,9 @@
 //! Scripts made smaller by running what is left of them.
 
+use std::process::Command;
 use std::rc::Rc;
 
-use aot_playground::minimizing::{Keep, Smallest, minimize};
+use aot_playground::minimizing::{Keep, Smallest, minimize, statements};
 use aot_playground::python::{Interpreter, RunOptions, on_large_stack};
 
 use crate::script::run_in;
@@ -77,7 +78,7 @@ print(torch.compile(f)(x, torch.ones(3, 8)))
 fn text_and_operators_are_kept() {
     let text = of_training("text:step 2");
     assert!(text.ends_with("print('step', step)\n") && text.lines().count() == 2, "{text}");
-    assert_eq!(of_training("operator:aten.mm"), "import torch\nfrom torch import nn\ntorch.compile(nn.Linear(1, 1))(torch.randn(1))\n");
+    assert_eq!(of_training("operator:aten.mm"), "import torch\ntorch.compile(torch.nn.Linear(1, 1))(torch.randn(1))\n");
     let text = of_training("operator:torch.ops.aten.threshold_backward");
     assert!(text.contains("relu(") && text.lines().count() <= 5, "{text}");
 }
@@ -142,4 +143,36 @@ fn what_a_script_does_not_have_is_said() {
 fn what_is_no_python_keeps_its_error() {
     let text = smallest("import torch\nx = 1\nfor x in\nprint(x)\n", "exception", &RunOptions::default()).unwrap().text;
     assert_eq!(text, "for x in\n");
+}
+
+/// Programs beside the smallest scripts known that keep what their first line says.
+#[test]
+#[ignore = "takes minutes"]
+fn scripts_are_about_as_small_as_by_hand() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/minimize");
+    let mut names: Vec<String> = std::fs::read_dir(&folder)
+        .unwrap()
+        .filter_map(|entry| Some(entry.unwrap().file_name().to_str()?.strip_suffix(".smallest.py")?.to_owned()))
+        .collect();
+    names.sort();
+    let mut large = Vec::new();
+    for name in names {
+        let path = |ending: &str| folder.join(format!("{name}{ending}")).to_str().unwrap().to_owned();
+        let program = std::fs::read_to_string(path(".py")).unwrap();
+        let keep = program.lines().next().unwrap().strip_prefix("# keep: ").unwrap();
+        let search = |path: &str| {
+            let output = Command::new(env!("CARGO_BIN_EXE_aot-playground")).args(["minimize", path, "--keep", keep]).output().unwrap();
+            assert!(output.status.success(), "{path}: {}", String::from_utf8_lossy(&output.stderr));
+            (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+        };
+        // By hand it is as small as it is, and keeps what is to be kept.
+        search(&path(".smallest.py"));
+        let by_hand = statements(&std::fs::read_to_string(path(".smallest.py")).unwrap());
+        let (smallest, said) = search(&path(".py"));
+        println!("{name:14} {keep:50} by hand {by_hand}, {}", said.trim());
+        if statements(&smallest) > 2 * by_hand {
+            large.push(format!("{name}, {by_hand} by hand:\n{smallest}"));
+        }
+    }
+    assert!(large.is_empty(), "{}", large.join("\n"));
 }

@@ -26,7 +26,16 @@ impl Edit {
 
 /// The text after some edits. What lies in a range that is gone is gone with it.
 pub(crate) fn apply(source: &str, mut edits: Vec<Edit>) -> String {
-    edits.sort_by_key(|edit| (edit.span.start, std::cmp::Reverse(edit.span.end)));
+    // They are few: the library's sort would be ten times this code, in the page, too.
+    for end in 1..edits.len() {
+        let comes_first = |a: &Edit, b: &Edit| (a.span.start, b.span.end) < (b.span.start, a.span.end);
+        for at in (1..=end).rev() {
+            if !comes_first(&edits[at], &edits[at - 1]) {
+                break;
+            }
+            edits.swap(at, at - 1);
+        }
+    }
     let mut text = String::with_capacity(source.len());
     let mut at = 0;
     for Edit { span, with } in edits {

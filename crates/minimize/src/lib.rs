@@ -8,11 +8,12 @@
 mod edits;
 mod facts;
 mod passes;
+mod reader;
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use edits::Span;
+use edits::{Edit, Span, apply};
 use facts::Facts;
 
 /// What a script that was tried came to.
@@ -46,7 +47,7 @@ pub fn number(text: &str) -> u64 {
 
 /// How many statements a script has, nested ones included; none where it is no script.
 pub fn statements(text: &str) -> usize {
-    facts::facts(text).map_or(0, |facts| facts.statements)
+    reader::facts(text).map_or(0, |facts| facts.statements)
 }
 
 /// Makes `source` smaller as long as `keeps` says that what is to be kept is. `lost`: numbers of scripts that are known not to keep it.
@@ -59,7 +60,7 @@ pub fn minimize(
 ) -> Smallest {
     let smallest = Smallest { text: source.to_owned(), statements: statements(source), tries: 0 };
     let mut search =
-        Search { smallest, tried: lost.into_iter().collect(), is_stopped: false, is_script: facts::parses(source), keeps, shrunk };
+        Search { smallest, tried: lost.into_iter().collect(), is_stopped: false, is_script: reader::parses(source), keeps, shrunk };
     passes::all(&mut search);
     search.smallest
 }
@@ -81,12 +82,12 @@ impl Search<'_> {
     }
 
     fn facts(&self) -> Facts {
-        facts::facts(self.text()).unwrap_or_default()
+        reader::facts(self.text()).unwrap_or_default()
     }
 
     /// Tries a script, and takes it where it keeps what is to be kept.
     fn attempt(&mut self, text: String) -> bool {
-        if self.is_stopped || text == self.smallest.text || !self.tried.insert(number(&text)) || facts::parses(&text) != self.is_script {
+        if self.is_stopped || text == self.smallest.text || !self.tried.insert(number(&text)) || reader::parses(&text) != self.is_script {
             return false;
         }
         match (self.keeps)(&text) {
@@ -123,16 +124,15 @@ impl Search<'_> {
         }
     }
 
-    /// Goes through things of which there is a list in every text, and tries what to do about each, one after the other, as long as
-    /// something of it keeps.
-    fn each<T>(&mut self, list: &dyn Fn(&str, Facts) -> Vec<T>, candidates: &dyn Fn(&str, &T) -> Vec<String>) {
-        let mut at = 0;
-        loop {
-            let things = list(self.text(), self.facts());
-            let Some(thing) = things.get(at).filter(|_| !self.is_stopped) else { return };
-            let tried = candidates(self.text(), thing);
-            if !tried.into_iter().any(|text| self.attempt(text)) {
-                at += 1;
+    /// Goes through things by number, and tries what to do about each, one script after the other, as long as something of it keeps.
+    /// `candidates` has nothing more where there is no thing of this number.
+    fn each(&mut self, candidates: &dyn Fn(&str, &Facts, usize) -> Option<Vec<Vec<Edit>>>) {
+        let mut number = 0;
+        while !self.is_stopped {
+            let Some(tried) = candidates(self.text(), &self.facts(), number) else { return };
+            let source = self.text().to_owned();
+            if !tried.into_iter().any(|edits| self.attempt(apply(&source, edits))) {
+                number += 1;
             }
         }
     }

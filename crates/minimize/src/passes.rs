@@ -3,12 +3,12 @@
 //! A pass that made something smaller may have made room for one before it: all are repeated until nothing changes. What was tried before is
 //! not tried again, so that the last round costs little.
 
-use std::collections::BTreeSet;
-
 use crate::edits::{Edit, Span, apply, held, indent, indented, is_parenthesized, line_start, placed, whole_statement, without};
-use crate::facts::{Call, Facts, Function, List};
+use crate::facts::{Call, Compound, Facts, Function, List, Parameter};
 use crate::{Search, text_of};
 
+/// Lists of sizes, and tuples, that are longer are left alone.
+const MOST_DIMENSIONS: usize = 6;
 /// Strings longer than this may be halved.
 const LONG: usize = 24;
 /// An assignment's value longer than this is not written in more than one place.
@@ -30,6 +30,9 @@ pub(crate) fn all(search: &mut Search) {
         pairs(search);
         called_values(search);
         modules(search);
+        functions_in_place(search);
+        imports(search);
+        unpacked(search);
         assigned_values(search);
         sizes(search);
         numbers(search);
@@ -38,6 +41,7 @@ pub(crate) fn all(search: &mut Search) {
         parameters(search);
         targets(search);
         texts(search);
+        bodies(search);
         if search.is_stopped || search.text() == before {
             return;
         }
@@ -63,7 +67,7 @@ fn tidy(search: &mut Search) {
         Edit::delete(if own_line { line..(comment.end + 1).min(source.len()) } else { code..comment.end })
     };
     let text = apply(source, facts.comments.iter().map(comment).collect());
-    let strings = crate::facts::facts(&text).map(|facts| facts.strings).unwrap_or_default();
+    let strings = crate::reader::facts(&text).map(|facts| facts.strings).unwrap_or_default();
     let mut tidied = String::with_capacity(text.len());
     let mut start = 0;
     let is_held = |at: usize| strings.iter().any(|string| string.start < at && at < string.end);
@@ -105,39 +109,36 @@ fn statements(search: &mut Search) {
 
 /// Blocks in the place of the statements that hold them; bodies of functions in the place of the calls. Whether there was one.
 fn blocks_in_place(search: &mut Search) -> bool {
-    let before = search.smallest.statements;
     let text = search.text().to_owned();
-    search.each(&|_, facts| compounds(facts), &|source, (span, bodies, held)| {
+    search.each(&|source, facts, at| {
+        let Compound { span, bodies } = facts.compounds.get(at)?;
         let indentation = indent(source, span.start).unwrap_or_default();
         let body = |(first, block): &(Option<String>, Vec<Span>)| {
-            let line = first.as_ref().map(|line| format!("{line}\n{indentation}")).unwrap_or_default();
-            apply(source, vec![Edit::replace(span.clone(), line + &indented(source, block, held, indentation))])
+            let mut text = String::new();
+            if let Some(line) = first {
+                text = [line, "\n", indentation].concat();
+            }
+            text.push_str(&indented(source, block, &facts.strings, indentation));
+            vec![Edit::replace(span.clone(), text)]
         };
-        bodies.iter().map(body).collect()
+        Some(bodies.iter().map(body).collect())
     });
-    search.each(&called_functions, &|source, edits| vec![apply(source, edits.clone())]);
-    before != search.smallest.statements || text != search.text()
+    search
+        .each(&|source, facts, at| facts.functions.get(at).map(|function| called_function(source, facts, function).into_iter().collect()));
+    text != search.text()
 }
 
-type Bodies = Vec<(Option<String>, Vec<Span>)>;
-
-fn compounds(facts: Facts) -> Vec<(Span, Bodies, Vec<Span>)> {
-    facts.compounds.into_iter().map(|compound| (compound.span, compound.bodies, facts.strings.clone())).collect()
-}
-
-/// Per function that is called in one statement: the edits that write its body there.
-fn called_functions(source: &str, facts: Facts) -> Vec<Vec<Edit>> {
-    let inlined = |function: &Function| {
-        let mut calls = facts.calls.iter().filter(|call| call.name == function.name);
-        let call = calls.find(|call| call.is_statement && call.keywords.is_empty() && call.positional <= function.parameters.len())?;
-        let indentation = indent(source, call.span.start)?;
-        let arguments = function.parameters.iter().zip(&call.arguments);
-        let lines: String =
-            arguments.map(|(parameter, value)| format!("{} = {}\n{indentation}", parameter.name, text_of(source, value))).collect();
-        let body = lines + &indented(source, &function.body, &facts.strings, indentation);
-        Some(vec![Edit::delete(whole_statement(source, &function.span)), Edit::replace(call.span.clone(), body)])
-    };
-    facts.functions.iter().filter(|function| function.class.is_none()).filter_map(inlined).collect()
+/// The edits that write a function's body where it is called, in a statement of its own.
+fn called_function(source: &str, facts: &Facts, function: &Function) -> Option<Vec<Edit>> {
+    let mut calls = facts.calls.iter().filter(|call| call.name == function.name && function.class.is_none());
+    let call = calls.find(|call| call.is_statement && call.keywords.is_empty() && call.positional <= function.parameters.len())?;
+    let indentation = indent(source, call.span.start)?;
+    let mut text = String::new();
+    for (parameter, value) in function.parameters.iter().zip(&call.arguments) {
+        text.push_str(&[&parameter.name, " = ", text_of(source, value), "\n", indentation].concat());
+    }
+    text.push_str(&indented(source, &function.body, &facts.strings, indentation));
+    Some(vec![Edit::delete(whole_statement(source, &function.span)), Edit::replace(call.span.clone(), text)])
 }
 
 /// Clauses, decorators, default values, annotations.
@@ -152,57 +153,107 @@ fn clauses(search: &mut Search) {
 
 /// Elements of a tuple with what is assigned to them.
 fn pairs(search: &mut Search) {
-    search.each(
-        &|source, facts| {
-            let mut all = Vec::new();
-            for [names, values] in &facts.pairs {
-                let both = |at: usize| Some(vec![without(source, names, at)?, without(source, values, at)?]);
-                all.extend((0..names.len()).rev().filter_map(both));
-            }
-            all
-        },
-        &|source, edits| vec![apply(source, edits.clone())],
-    );
+    search.each(&|source, facts, at| {
+        let [names, values] = facts.pairs.get(at)?;
+        let both = |at: usize| Some(vec![without(source, names, at)?, without(source, values, at)?]);
+        Some((0..names.len()).rev().filter_map(both).collect())
+    });
 }
 
 /// A class whose instances are called, as modules are: its attributes and its method apart, without it.
 fn modules(search: &mut Search) {
-    search.each(
-        &|source, facts| facts.functions.iter().filter_map(|method| without_class(source, &facts, method)).collect(),
-        &|source, edits| vec![apply(source, edits.clone())],
-    );
+    search.each(&|source, facts, at| facts.functions.get(at).map(|method| without_class(source, facts, method).into_iter().collect()));
 }
 
 fn without_class(source: &str, facts: &Facts, method: &Function) -> Option<Vec<Edit>> {
     let (class, whole) = method.class.as_ref().filter(|_| ["forward", "__call__"].contains(&&*method.name))?;
-    let own = format!("{}.", method.parameters.first()?.name);
+    let own = [&method.parameters.first()?.name, "."].concat();
     let indentation = indent(source, whole.start)?;
-    let init = facts.functions.iter().find(|other| other.name == "__init__" && other.class.as_ref().is_some_and(|(_, span)| span == whole));
-    let attributes = init.iter().flat_map(|init| &init.body).filter(|statement| !text_of(source, statement).starts_with("super("));
-    let attributes = attributes.map(|statement| indented(source, std::slice::from_ref(statement), &facts.strings, indentation));
-    let parameters = method.parameters.iter().skip(1).map(|parameter| text_of(source, &parameter.span)).collect::<Vec<_>>().join(", ");
-    let deeper = format!("{indentation}    ");
+    let mut apart = String::new();
+    for init in facts.functions.iter().filter(|other| other.name == "__init__" && other.class == method.class) {
+        for statement in init.body.iter().filter(|statement| !text_of(source, statement).starts_with("super(")) {
+            apart.push_str(&indented(source, std::slice::from_ref(statement), &facts.strings, indentation));
+            apart.push_str(&["\n", indentation].concat());
+        }
+    }
+    let deeper = [indentation, "    "].concat();
     let body = indented(source, &method.body, &facts.strings, &deeper);
-    let function = format!("def {}({parameters}):\n{deeper}{body}", method.name);
-    let apart = attributes.chain([function]).collect::<Vec<_>>().join(&format!("\n{indentation}")).replace(&own, "");
-    let calls = facts.calls.iter().filter(|call| call.name == *class && call.arguments.is_empty());
-    let calls = calls.map(|call| Edit::replace(call.span.clone(), method.name.clone()));
-    Some(calls.chain([Edit::replace(whole.clone(), apart)]).collect())
+    apart.push_str(&["def ", &method.name, "(", &heads(source, &method.parameters[1..]), "):\n", &deeper, &body].concat());
+    let mut edits = vec![Edit::replace(whole.clone(), apart.replace(&own, ""))];
+    for call in facts.calls.iter().filter(|call| call.name == *class && call.arguments.is_empty()) {
+        edits.push(Edit::replace(call.span.clone(), method.name.clone()));
+    }
+    Some(edits)
+}
+
+/// Parameters as they are written.
+fn heads(source: &str, parameters: &[Parameter]) -> String {
+    parameters.iter().map(|parameter| text_of(source, &parameter.span)).collect::<Vec<_>>().join(", ")
+}
+
+/// Functions of one expression written where they are used, with what decorates them.
+fn functions_in_place(search: &mut Search) {
+    search.each(&|source, facts, at| {
+        facts.functions.get(at).map(|function| function_in_place(source, facts, function).into_iter().collect())
+    });
+}
+
+fn function_in_place(source: &str, facts: &Facts, function: &Function) -> Option<Vec<Edit>> {
+    let result = function.result.as_ref().filter(|_| function.class.is_none())?;
+    let space = if function.parameters.is_empty() { "" } else { " " };
+    let mut text = ["lambda", space, &heads(source, &function.parameters), ": ", text_of(source, result)].concat();
+    for decorator in function.decorators.iter().rev() {
+        text = [text_of(source, decorator), "(", &text, ")"].concat();
+    }
+    let is_outside = |span: &Span| span.start < function.span.start || function.span.end <= span.start;
+    let mut uses = facts.names.iter().filter(|(span, name)| *name == function.name && is_outside(span));
+    let only = uses.next().filter(|_| uses.next().is_none())?;
+    Some(vec![Edit::delete(whole_statement(source, &function.span)), placed(source, &only.0, &text)])
+}
+
+/// What a function does, done where it is defined.
+fn bodies(search: &mut Search) {
+    search.each(&|source, facts, at| {
+        let function = facts.functions.get(at)?;
+        let indentation = indent(source, function.span.start).unwrap_or_default();
+        Some(vec![vec![Edit::replace(function.span.clone(), indented(source, &function.body, &facts.strings, indentation))]])
+    });
+}
+
+/// Names that are imported, replaced by what they stand for.
+fn imports(search: &mut Search) {
+    search.each(&|source, facts, at| {
+        let (statement, name, whole) = facts.imports.get(at)?;
+        let mut edits = vec![Edit::delete(whole_statement(source, statement))];
+        for (span, _) in facts.names.iter().filter(|(_, used)| used == name) {
+            edits.push(Edit::replace(span.clone(), whole.clone()));
+        }
+        Some(vec![edits])
+    });
+}
+
+/// One name of those that something is assigned to.
+fn unpacked(search: &mut Search) {
+    search.each(&|source, facts, at| {
+        let (statement, names, value) = facts.unpacked.get(at)?;
+        let one = |(at, name): (usize, &Span)| {
+            let line = [text_of(source, name), " = (", text_of(source, value), ")[", &at.to_string(), "]"].concat();
+            vec![Edit::replace(statement.clone(), line)]
+        };
+        Some(names.iter().enumerate().map(one).collect())
+    });
 }
 
 /// Calls replaced by what the function returns; of a class, by what it makes an attribute of: a module in the place of the one that holds it.
 fn called_values(search: &mut Search) {
-    search.each(
-        &|source, facts| {
-            let all = facts.functions.iter().flat_map(|function| function.values.iter().map(move |value| (function, value)));
-            all.filter_map(|(function, value)| called_value(source, &facts, function, value)).collect()
-        },
-        &|source, candidates: &[Vec<Edit>; 2]| candidates.iter().map(|edits| apply(source, edits.clone())).collect(),
-    );
+    search.each(&|source, facts, at| {
+        let function = facts.functions.get(at)?;
+        Some(function.values.iter().flat_map(|value| called_value(source, facts, function, value)).collect())
+    });
 }
 
 /// With what is called, and without.
-fn called_value(source: &str, facts: &Facts, function: &Function, value: &Span) -> Option<[Vec<Edit>; 2]> {
+fn called_value(source: &str, facts: &Facts, function: &Function, value: &Span) -> Vec<Vec<Edit>> {
     let of_call = |call: &Call| {
         let given = |name: &str| {
             let at = function.parameters.iter().skip(function.bound()).position(|parameter| parameter.name == name)? + function.bound();
@@ -213,8 +264,12 @@ fn called_value(source: &str, facts: &Facts, function: &Function, value: &Span) 
     let is_other = |call: &Call| !(value.start..value.end).contains(&call.span.start);
     let edits: Vec<Edit> = facts.calls.iter().filter(|call| call.name == function.called() && is_other(call)).map(of_call).collect();
     let defined = function.class.as_ref().map_or(&function.span, |(_, class)| class);
-    let all = edits.iter().cloned().chain([Edit::delete(whole_statement(source, defined))]).collect();
-    (!edits.is_empty()).then_some([all, edits])
+    if edits.is_empty() {
+        return Vec::new();
+    }
+    let mut all = edits.clone();
+    all.push(Edit::delete(whole_statement(source, defined)));
+    vec![all, edits]
 }
 
 /// A range of the source with values in the place of some names.
@@ -229,65 +284,64 @@ fn with_values<'a>(source: &str, facts: &Facts, within: &Span, given: &dyn Fn(&s
 
 /// Values in the place of the names that they are assigned to.
 fn assigned_values(search: &mut Search) {
-    search.each(
-        &|source, facts| {
-            let mut all = Vec::new();
-            for assignment in &facts.assignments {
-                let value = text_of(source, &assignment.value);
-                let used = facts.names.iter().filter(|(span, name)| *name == assignment.name && span.start >= assignment.span.end);
-                let used: Vec<Span> = used.map(|(span, _)| span.clone()).collect();
-                if used.is_empty() || (used.len() > 1 && value.len() > SHORT) {
-                    continue;
-                }
-                let mut edits: Vec<Edit> = used.into_iter().map(|span| placed(source, &span, value)).collect();
-                edits.push(Edit::delete(whole_statement(source, &assignment.span)));
-                all.push(edits);
-            }
-            all
-        },
-        &|source, edits| vec![apply(source, edits.clone())],
-    );
+    search.each(&|source, facts, at| {
+        let assignment = facts.assignments.get(at)?;
+        let value = text_of(source, &assignment.value);
+        let mut edits = vec![Edit::delete(whole_statement(source, &assignment.span))];
+        for (span, _) in facts.names.iter().filter(|(span, name)| *name == assignment.name && span.start >= assignment.span.end) {
+            edits.push(placed(source, span, value));
+        }
+        Some(if edits.len() == 2 || (edits.len() > 2 && value.len() <= SHORT) { vec![edits] } else { Vec::new() })
+    });
 }
 
 /// Values alone, where nobody reads what they are assigned to.
 fn targets(search: &mut Search) {
-    search.each(&|_, facts| facts.assignments, &|source, assignment| {
-        vec![apply(source, vec![Edit::delete(assignment.span.start..assignment.value.start)])]
+    search.each(&|_, facts, at| {
+        let assignment = facts.assignments.get(at)?;
+        Some(vec![vec![Edit::delete(assignment.span.start..assignment.value.start)]])
     });
 }
 
 /// Elements of lists: arguments, bases, names of imports. Those that can all go go together.
 fn elements(search: &mut Search) {
-    search.each(&|_, facts| facts.lists.into_iter().map(|list| list.items).collect(), &|source, items: &Vec<Span>| {
-        let single = (0..items.len()).rev().filter_map(|at| without(source, items, at)).map(|edit| apply(source, vec![edit]));
-        let all = items.first().zip(items.last()).filter(|_| items.len() > 1);
-        let all = all.map(|(first, last)| apply(source, vec![Edit::delete(first.start..last.end)]));
-        all.into_iter().chain(single).collect()
+    search.each(&|source, facts, at| {
+        let items = &facts.lists.get(at)?.items;
+        let mut all = Vec::new();
+        if let [first, .., last] = &**items {
+            all.push(vec![Edit::delete(first.start..last.end)]);
+        }
+        all.extend((0..items.len()).rev().filter_map(|at| without(source, items, at)).map(|edit| vec![edit]));
+        Some(all)
     });
 }
 
 /// Expressions replaced by one of their parts.
 fn parts(search: &mut Search) {
-    search.each(&|_, facts| facts.expressions, &|source, (whole, parts)| {
-        let part = |part: &Span| apply(source, vec![placed(source, whole, text_of(source, part))]);
-        let bare = is_parenthesized(source, whole)
-            .then(|| apply(source, vec![Edit::replace(whole.start - 1..whole.end + 1, text_of(source, whole))]));
-        bare.into_iter().chain(parts.iter().map(part)).collect()
+    search.each(&|source, facts, at| {
+        let (whole, parts) = facts.expressions.get(at)?;
+        let mut all = Vec::new();
+        if is_parenthesized(source, whole) {
+            all.push(vec![Edit::replace(whole.start - 1..whole.end + 1, text_of(source, whole))]);
+        }
+        all.extend(parts.iter().map(|part| vec![placed(source, whole, text_of(source, part))]));
+        Some(all)
     });
 }
 
 /// Parameters, with the arguments of calls by the function's name, or of all calls that may be meant; and their values in their place.
 fn parameters(search: &mut Search) {
-    search.each(
-        &|source, facts| {
-            let mut all = Vec::new();
-            for function in &facts.functions {
-                all.extend((0..function.parameters.len()).rev().filter_map(|at| without_parameter(source, &facts, function, at)));
+    search.each(&|source, facts, number| {
+        let mut before = 0;
+        for function in &facts.functions {
+            let count = function.parameters.len();
+            if number < before + count {
+                return Some(without_parameter(source, facts, function, before + count - 1 - number).unwrap_or_default());
             }
-            all
-        },
-        &|source, candidates| candidates.iter().map(|edits| apply(source, edits.clone())).collect(),
-    );
+            before += count;
+        }
+        None
+    });
 }
 
 fn without_parameter(source: &str, facts: &Facts, function: &Function, at: usize) -> Option<Vec<Vec<Edit>>> {
@@ -316,75 +370,68 @@ fn without_parameter(source: &str, facts: &Facts, function: &Function, at: usize
 
 /// One dimension of all sizes that have as many, one element of all tuples that have as many.
 fn sizes(search: &mut Search) {
-    search.each(
-        &|source, facts| {
-            let mut all: Vec<Vec<Edit>> = Vec::new();
-            for is_wanted in [|list: &List| list.is_sizes, |list: &List| list.is_tuple] {
-                let lists: Vec<_> = facts.lists.iter().filter(|list| is_wanted(list)).collect();
-                let lengths: BTreeSet<usize> = lists.iter().map(|list| list.items.len()).filter(|length| *length > 1).collect();
-                for length in lengths.into_iter().rev() {
-                    for at in (0..length).rev() {
-                        let of_length = lists.iter().filter(|list| list.items.len() == length);
-                        all.push(of_length.filter_map(|list| without(source, &list.items, at)).collect());
-                    }
-                }
-            }
-            all
-        },
-        &|source, edits| vec![apply(source, edits.clone())],
-    );
+    search.each(&|source, facts, number| {
+        let (length, is_tuple) = (MOST_DIMENSIONS.checked_sub(number / 2).filter(|length| *length > 1)?, number % 2 == 1);
+        let lists: Vec<&List> = facts.lists.iter().filter(|list| list.items.len() == length).collect();
+        let wanted = || lists.iter().filter(|list| if is_tuple { list.is_tuple } else { list.is_sizes });
+        let of_all = |at: usize| wanted().filter_map(|list| without(source, &list.items, at)).collect();
+        Some((0..length).rev().map(of_all).collect())
+    });
+}
+
+/// Integers with another number in their place.
+fn renumbered(spans: &[Span], number: u64) -> Vec<Edit> {
+    spans.iter().map(|span| Edit::replace(span.clone(), number.to_string())).collect()
+}
+
+/// Numbers less than one, those that are likely to do first.
+fn smaller(value: u64) -> Vec<u64> {
+    let mut all: Vec<u64> = Vec::new();
+    for number in [1, 2, 3, value / 16, value / 8, value / 4, value / 2] {
+        if number > 0 && number < value && !all.contains(&number) {
+            all.push(number);
+        }
+    }
+    all
 }
 
 /// Integers: all at once, all equal ones at once, each alone; then other numbers.
 fn numbers(search: &mut Search) {
-    let replaced =
-        |source: &str, spans: &[Span], with: &str| apply(source, spans.iter().map(|span| Edit::replace(span.clone(), with)).collect());
     // Sizes have to agree: where all are one, much can go between them. Small ones may be dimensions instead.
-    for (above, number) in [(1, "1"), (2, "1"), (4, "1"), (2, "2"), (4, "2"), (8, "4")] {
+    for (above, number) in [(1, 1), (2, 1), (4, 1), (2, 2), (4, 2), (8, 4)] {
         let large: Vec<Span> = search.facts().integers.iter().filter(|(_, value)| *value > above).map(|(span, _)| span.clone()).collect();
-        let text = replaced(search.text(), &large, number);
+        let text = apply(search.text(), renumbered(&large, number));
         if search.attempt(text) {
             break;
         }
     }
-    let smaller = |value: u64| {
-        let halves = [16, 8, 4, 2].into_iter().map(move |by| value / by);
-        let all: BTreeSet<u64> = [1, 2, 3].into_iter().chain(halves).filter(|&less| less > 0 && less < value).collect();
-        all.into_iter().map(|number| number.to_string()).collect::<Vec<_>>()
-    };
-    search.each(
-        &|_, facts| {
-            let values: BTreeSet<u64> = facts.integers.iter().map(|(_, value)| *value).filter(|value| *value > 1).collect();
-            let of_value = |wanted: u64| {
-                let spans = facts.integers.iter().filter(|(_, value)| *value == wanted).map(|(span, _)| span.clone());
-                (spans.collect::<Vec<_>>(), wanted)
-            };
-            values.into_iter().rev().map(of_value).collect()
-        },
-        &|source, (spans, value)| smaller(*value).iter().map(|number| replaced(source, spans, number)).collect(),
-    );
-    search.each(&|_, facts| facts.integers, &|source, (span, value)| {
-        smaller(*value).iter().map(|number| replaced(source, std::slice::from_ref(span), number)).collect()
+    search.each(&|_, facts, at| {
+        let (_, value) = facts.integers.get(at)?;
+        let equal: Vec<Span> = facts.integers.iter().filter(|(_, other)| other == value).map(|(span, _)| span.clone()).collect();
+        Some(smaller(*value).into_iter().map(|number| renumbered(&equal, number)).collect())
     });
-    search.each(&|_, facts| facts.floats, &|source, span| match text_of(source, span).len() {
-        ..=3 => Vec::new(),
-        _ => vec![replaced(source, std::slice::from_ref(span), "1.0")],
+    search.each(&|_, facts, at| {
+        let (span, value) = facts.integers.get(at)?;
+        Some(smaller(*value).into_iter().map(|number| renumbered(std::slice::from_ref(span), number)).collect())
+    });
+    search.each(&|_, facts, at| {
+        let span = facts.floats.get(at)?;
+        Some(if span.len() > "1.0".len() { vec![vec![Edit::replace(span.clone(), "1.0")]] } else { Vec::new() })
     });
 }
 
 /// Strings: empty, or halves of long ones.
 fn texts(search: &mut Search) {
-    search.each(&|_, facts| facts.texts, &|source, span| {
+    search.each(&|source, facts, at| {
+        let span = facts.texts.get(at)?;
         let text = text_of(source, span);
         let mut shorter = vec!["\"\"".to_owned()];
         let inner = text.strip_prefix(['"', '\'']).and_then(|text| text.strip_suffix(['"', '\''])).unwrap_or_default();
         if inner.len() > LONG && !inner.contains(['\\', '\n', '"', '\'']) {
             let middle = (inner.len() / 2..=inner.len()).find(|&at| inner.is_char_boundary(at)).unwrap_or(inner.len());
-            shorter.extend([&inner[..middle], &inner[middle..]].map(|half| format!("\"{half}\"")));
+            shorter.extend([&inner[..middle], &inner[middle..]].map(|half| ["\"", half, "\""].concat()));
         }
-        match inner.is_empty() && text.len() == 2 {
-            true => Vec::new(),
-            false => shorter.into_iter().map(|with| apply(source, vec![Edit::replace(span.clone(), with)])).collect(),
-        }
+        let is_empty = text.len() == 2;
+        Some(if is_empty { Vec::new() } else { shorter.into_iter().map(|with| vec![Edit::replace(span.clone(), with)]).collect() })
     });
 }

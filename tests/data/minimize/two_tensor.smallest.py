@@ -1,0 +1,2 @@
+from torch.testing._internal.two_tensor import TwoTensor
+print(TwoTensor)

@@ -1,0 +1,2 @@
+from torch.export.unflatten import UnflattenedModule
+print(UnflattenedModule)
