@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use wasm_bindgen::prelude::*;
 
-use super::{from_js, scope};
+use super::{from_js, minimize, scope};
 use crate::python::{Interpreter, ModulePath, RunOptions, set_library, set_packages};
 use crate::report::protocol::{FromInterpreter, Reply, ScriptFile, ScriptOptions, ToInterpreter, Told};
 use crate::report::{Event, Throttle};
 
 /// What the script is called in tracebacks.
-const FILENAME: &str = "script.py";
+pub(super) const FILENAME: &str = "script.py";
 
 thread_local! {
     // One for the life of the worker: an interpreter does not give all its memory back.
@@ -85,6 +85,10 @@ pub fn handle(message: ToInterpreter, post: impl Fn(FromInterpreter) + Clone + '
             let answer = INTERPRETER.with(|interpreter| interpreter.ask(compilation, &question));
             post(FromInterpreter::Answer { ask, answer: Reply::Answer(answer) });
         }
+        ToInterpreter::Minimize { ask, program, files, options, keep, lost } => {
+            let options = run_options(files, &options);
+            INTERPRETER.with(|interpreter| minimize::minimize(interpreter, ask, &program, &options, &keep, &lost, &post));
+        }
     }
 }
 
@@ -96,15 +100,18 @@ fn execute(program: &str, files: Vec<ScriptFile>, options: &ScriptOptions, tell:
     });
     let began = web_time::Instant::now();
     let sink = Rc::new(move |event| throttle.take(event, began.elapsed().as_secs_f64()));
+    INTERPRETER.with(|interpreter| interpreter.run(program, FILENAME, &run_options(files, options), sink));
+}
+
+fn run_options(files: Vec<ScriptFile>, options: &ScriptOptions) -> RunOptions {
     let mut modules = ModulePath::default();
     // They lie beside the script, in its folder.
     modules.add("", files.into_iter().map(|ScriptFile { name, text }| (name, text)));
-    let options = RunOptions {
+    RunOptions {
         backend: options.backend.clone(),
         check: options.check,
         pretend_cuda: options.pretend_cuda,
         modules: Arc::new(modules),
         ..RunOptions::default()
-    };
-    INTERPRETER.with(|interpreter| interpreter.run(program, FILENAME, &options, sink));
+    }
 }

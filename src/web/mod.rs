@@ -11,6 +11,8 @@ pub mod export;
 pub mod gpu;
 #[cfg(feature = "python")]
 pub mod interpreter;
+#[cfg(feature = "python")]
+mod minimize;
 #[cfg(feature = "reader")]
 pub mod reader;
 mod scope;

@@ -19,6 +19,7 @@ import { tellHeight } from "./state/fit";
 import { prepareGpu } from "./state/gpu";
 import { onlyPane } from "./state/layout";
 import { beginLesson } from "./state/lesson";
+import { prepareMinimizing } from "./state/minimize";
 import { prepareReader } from "./state/logs";
 import { fetchRecording } from "./state/recording";
 import { followOtherTabs, keep, untouched } from "./state/script";
@@ -44,6 +45,7 @@ const PATIENCE_MS = 400;
 const interpreter = new ModuleSource(interpreterUrl, __INTERPRETER_BYTES__);
 const interpreterWorker = (): Worker => new Worker(new URL("./engine/interpreter.worker.ts", import.meta.url), { type: "module" });
 prepareBeside(interpreter, interpreterWorker);
+prepareMinimizing(interpreter, interpreterWorker);
 prepareExports(interpreter, () => new Worker(new URL("./engine/export.worker.ts", import.meta.url), { type: "module" }));
 prepareGpu(
   new ModuleSource(gpuUrl, __GPU_BYTES__),

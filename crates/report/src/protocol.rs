@@ -69,6 +69,23 @@ pub enum ToInterpreter {
         /// The question.
         question: Question,
     },
+    /// Make a script smaller. Answered by [`Trying`](FromInterpreter::Trying) before each script that is tried and by
+    /// [`Shrunk`](FromInterpreter::Shrunk), or not at all.
+    Minimize {
+        /// What answers bear.
+        ask: u32,
+        /// The script.
+        program: String,
+        /// Files beside it, which it may import.
+        files: Vec<ScriptFile>,
+        /// How it is run.
+        options: ScriptOptions,
+        /// What is kept, in the words of the command line: `text:TEXT`.
+        keep: String,
+        /// Numbers of scripts that are known not to keep it.
+        #[cfg_attr(test, ts(type = "Array<number>"))]
+        lost: Vec<u64>,
+    },
 }
 
 /// An event as it crosses: as JSON, where it holds no bytes. One string is handed on in a fraction of the time that its objects, made
@@ -121,6 +138,27 @@ pub enum FromInterpreter {
         ask: u32,
         /// What it is.
         answer: Reply,
+    },
+    /// A script is tried, which may never end.
+    Trying {
+        /// For whom.
+        ask: u32,
+        /// Its number.
+        #[cfg_attr(test, ts(type = "number"))]
+        number: u64,
+    },
+    /// A script keeps what is to be kept: first the script itself, then smaller ones.
+    Shrunk {
+        /// For whom.
+        ask: u32,
+        /// It.
+        text: String,
+        /// How many statements it has.
+        statements: u32,
+        /// How many scripts were tried.
+        tries: u32,
+        /// Whether no smaller one was found.
+        is_last: bool,
     },
     /// Why there is no answer.
     Unanswered {

@@ -196,6 +196,17 @@ export const VIEWS = [
     },
   },
   {
+    name: "minimize",
+    async go(page) {
+      await button(page, "Share");
+      await page.getByRole("button", { name: "Minimize the script" }).click();
+      await page.locator(".dialog-minimize").getByRole("radio", { name: "An operator" }).check();
+      await page.locator(".dialog-minimize").getByLabel("Operator", { exact: true }).fill("aten.tanh_backward");
+      await page.locator(".dialog-minimize").getByRole("button", { name: "Start" }).click();
+      await page.locator(".dialog-minimize [role=status]", { hasText: /statements? of \d+, / }).waitFor();
+    },
+  },
+  {
     name: "aliasing",
     async go(page) {
       await example(page, "In-place writes");

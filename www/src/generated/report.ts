@@ -1155,7 +1155,35 @@ ask: number,
 /**
  * What it is.
  */
-answer: Reply, } | { "type": "unanswered",
+answer: Reply, } | { "type": "trying",
+/**
+ * For whom.
+ */
+ask: number,
+/**
+ * Its number.
+ */
+number: number, } | { "type": "shrunk",
+/**
+ * For whom.
+ */
+ask: number,
+/**
+ * It.
+ */
+text: string,
+/**
+ * How many statements it has.
+ */
+statements: number,
+/**
+ * How many scripts were tried.
+ */
+tries: number,
+/**
+ * Whether no smaller one was found.
+ */
+is_last: boolean, } | { "type": "unanswered",
 /**
  * To what.
  */
@@ -3098,7 +3126,31 @@ compilation: number,
 /**
  * The question.
  */
-question: Question, };
+question: Question, } | { "type": "minimize",
+/**
+ * What answers bear.
+ */
+ask: number,
+/**
+ * The script.
+ */
+program: string,
+/**
+ * Files beside it, which it may import.
+ */
+files: Array<ScriptFile>,
+/**
+ * How it is run.
+ */
+options: ScriptOptions,
+/**
+ * What is kept, in the words of the command line: `text:TEXT`.
+ */
+keep: string,
+/**
+ * Numbers of scripts that are known not to keep it.
+ */
+lost: Array<number>, };
 
 /**
  * To the worker that reads logs.

@@ -129,6 +129,9 @@ function Traceback({ traceback, span }: { traceback: string; span: Span | null }
         <p>
           <button type="button" class="link" onClick={() => openDialog("differs")}>
             Differs from PyTorch?
+          </button>{" "}
+          <button type="button" class="link" onClick={() => openDialog("minimize")}>
+            Minimize the script
           </button>
         </p>
       )}

@@ -106,7 +106,12 @@ export function modulesChanged(): void {
 
 /** Writes a setting of PyTorch's into the script, and runs it. */
 export function runWith(setting: string): void {
-  setText(editor, withSetting(program(), setting));
+  useProgram(withSetting(program(), setting));
+}
+
+/** Puts another text into the editor in the place of the script, as the visitor's own edit, and runs it. */
+export function useProgram(text: string): void {
+  setText(editor, text);
   touch();
   keep();
   runScript();

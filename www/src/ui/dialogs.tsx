@@ -14,6 +14,7 @@ const DIALOGS: Record<DialogName, Content> = {
   help: { title: "Help", load: async () => (await import("../help/help")).Help },
   compare: { title: "Compare", load: async () => (await import("../compare/dialog")).CompareDialog },
   differs: { title: "Differs from PyTorch?", load: async () => (await import("../exports/differs-dialog")).DiffersDialog },
+  minimize: { title: "Minimize the script", load: async () => (await import("../minimize/dialog")).MinimizeDialog },
   export: { title: "Export", load: async () => (await import("../exports/dialog")).ExportDialog },
 };
 

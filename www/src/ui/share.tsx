@@ -78,6 +78,9 @@ function ShareScript({ href }: { href: string }): JSX.Element {
         <button type="button" class="button" title="A report to copy, with the command that has PyTorch print the same" onClick={() => openDialog("differs")}>
           Differs from PyTorch?
         </button>
+        <button type="button" class="button" title="The smallest script with the same exception, text or operator" onClick={() => openDialog("minimize")}>
+          Minimize the script…
+        </button>
       </div>
     </>
   );
