@@ -39,9 +39,13 @@ impl Choice {
     }
 }
 
-/// Which values to save.
+/// Which values to save, within the budget of a region or of the settings.
 pub(super) fn choose_saved_values(joint: &Joint, info: &NodeInfo, config: &PartitionConfig) -> Result<Choice> {
-    let budget = region_budget(joint, info, config)?.unwrap_or(config.activation_memory_budget);
+    choose_within(joint, info, config, region_budget(joint, info, config)?.unwrap_or(config.activation_memory_budget))
+}
+
+/// Which values to save within a budget.
+pub(super) fn choose_within(joint: &Joint, info: &NodeInfo, config: &PartitionConfig, budget: f64) -> Result<Choice> {
     if !(0.0..=1.0).contains(&budget) {
         return Err(Error::runtime(format!(
             "The valid ranges for memory budget are 0 <= m <= 1. The provided value is {}",
@@ -105,6 +109,9 @@ pub(super) fn choose_saved_values(joint: &Joint, info: &NodeInfo, config: &Parti
             graph: joint.graph,
             inputs: &info.inputs,
             required_fw_nodes: &info.required_fw_nodes,
+            required_bw_nodes: &marked(joint, &info.required_bw),
+            tangents_closure: &marked(joint, &info.tangents_closure),
+            static_inputs: &marked(joint, &info.is_static),
             nodes: &nodes,
             memory: &memory,
             runtime: &runtime,
@@ -115,6 +122,11 @@ pub(super) fn choose_saved_values(joint: &Joint, info: &NodeInfo, config: &Parti
     let dont_ban: HashSet<NodeId> = recompute.into_iter().filter_map(|i| nodes.get(i).copied()).collect();
     let chosen = solve_min_cut(joint, info, aggressive, config, &dont_ban)?;
     Ok(Choice::leaner(fastest, chosen))
+}
+
+/// The nodes that are marked, in order.
+fn marked(joint: &Joint, marks: &[bool]) -> Vec<NodeId> {
+    joint.graph.nodes().map(|node| node.id).filter(|id| marks[index(*id)]).collect()
 }
 
 /// The budget that the script gave the region (`torch.autograd.graph.region_activation_memory_budget`): one, for the whole forward.

@@ -164,6 +164,12 @@ pub struct Candidates<'a> {
     pub inputs: &'a [NodeId],
     /// What the forward needs, in order.
     pub required_fw_nodes: &'a [NodeId],
+    /// What the backward needs.
+    pub required_bw_nodes: &'a [NodeId],
+    /// What tangents reach.
+    pub tangents_closure: &'a [NodeId],
+    /// Inputs that live as long as the model.
+    pub static_inputs: &'a [NodeId],
     /// Values that may be saved or recomputed, the largest first.
     pub nodes: &'a [NodeId],
     /// What saving each takes, in shares of what the fastest partition saves beyond its inputs.

@@ -210,7 +210,7 @@ pub(super) fn extract_fwd_bwd_modules(
 
 /// Symbolic numbers to save: those that are a bare symbol first, with every other symbol in the sizes of what the backward
 /// takes; then those computed from symbols.
-fn with_bindings(joint: &Joint, saved_values: &[NodeId], saved_sym_nodes: &[NodeId], tangents: &[NodeId]) -> Vec<NodeId> {
+pub(super) fn with_bindings(joint: &Joint, saved_values: &[NodeId], saved_sym_nodes: &[NodeId], tangents: &[NodeId]) -> Vec<NodeId> {
     let graph = joint.graph;
     let mut binders: BTreeMap<Symbol, NodeId> = BTreeMap::new();
     for node in graph.placeholders() {

@@ -18,6 +18,7 @@ mod joint;
 mod knapsack;
 mod memory;
 pub mod op_sets;
+pub mod pieces;
 mod reasons;
 mod recompute;
 mod regions;

@@ -7,7 +7,7 @@ use graph::{Node, Opcode, Target};
 use operator_classes::OpClasses;
 
 /// Arithmetic on symbolic numbers, by the name in Python's `operator` module or below `torch.`; recomputable as well.
-const SYMBOLIC: &str = "\
+pub const SYMBOLIC: &str = "\
     abs add and_ ceil eq floor floordiv ge gt le lshift lt mod mul ne neg or_ pos pow round rshift sub sym_acos sym_asin \
     sym_atan sym_cos sym_cosh sym_float sym_ite sym_log2 sym_max sym_min sym_not sym_sin sym_sinh sym_sqrt sym_tan sym_tanh \
     truediv trunc xor";
@@ -28,8 +28,27 @@ pub fn packet(node: &Node) -> Option<&str> {
     op.rsplit_once('.').map(|(packet, _)| packet)
 }
 
+/// The class of a name.
+pub fn class_named(name: &str) -> Option<OpClasses> {
+    Some(match name {
+        "recomputable" => OpClasses::RECOMPUTABLE,
+        "view" => OpClasses::VIEW,
+        "random" => OpClasses::RANDOM,
+        "compute_intensive" => OpClasses::COMPUTE_INTENSIVE,
+        "never_merged" => OpClasses::NEVER_MERGED,
+        "seeded" => OpClasses::SEEDED,
+        "aliasing" => OpClasses::ALIASING,
+        _ => return None,
+    })
+}
+
+/// Whether an overload packet (`aten.mm`) is of a class.
+pub fn has_class(packet: &str, class: OpClasses) -> bool {
+    operator_classes::of(packet).has(class)
+}
+
 fn is_of(class: OpClasses, node: &Node) -> bool {
-    packet(node).is_some_and(|p| operator_classes::of(p).has(class))
+    packet(node).is_some_and(|p| has_class(p, class))
 }
 
 /// Whether a call may be computed again.

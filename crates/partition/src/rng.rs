@@ -51,6 +51,8 @@ pub(super) fn functionalize_rng_ops(names: &[String], forward: &mut Graph, backw
     let at = outputs.len() - num_sym_nodes.min(outputs.len());
     outputs.splice(at..at, states.into_iter().map(Arg::Node));
     if let Some(output) = forward.output().map(|o| o.id) {
+        // PyTorch writes a new one.
+        forward.node_mut(output).name = "output_1".into();
         forward.node_mut(output).args = vec![Arg::Tuple(outputs)];
     }
     Ok(())

@@ -142,6 +142,9 @@ fn choose_recomputed(solver: &PyObjectRef, candidates: &Candidates) -> Result<Ve
             vm.ctx.new_float(candidates.budget).into(),
             names(candidates.graph, candidates.inputs, vm),
             names(candidates.graph, candidates.required_fw_nodes, vm),
+            names(candidates.graph, candidates.required_bw_nodes, vm),
+            names(candidates.graph, candidates.tangents_closure, vm),
+            names(candidates.graph, candidates.static_inputs, vm),
         ]
     })?;
     rustpython_vm::vm::thread::with_current_vm(|vm| found.try_to_value(vm).map_err(raised))

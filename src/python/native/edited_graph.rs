@@ -16,10 +16,24 @@ use crate::graph::{Arg, FakeValue, Graph, Meta, Node, NodeId, Recompute, Target}
 pub fn graph_of(module: &PyObject, vm: &VirtualMachine) -> PyResult<Graph> {
     let told = super::calls::imported("torch.fx._native_graph", vm)?.get_attr("told", vm)?.call((module.to_owned(),), vm)?;
     if vm.is_none(&told) {
+        let module = module.get_attr("owning_module", vm).unwrap_or_else(|_| module.to_owned());
+        let module = &*module;
         let native = native(module, vm).ok_or_else(|| vm.new_type_error("a module without a graph"))?;
         return Ok(native.graph.borrow().clone());
     }
     let parts: Vec<PyObjectRef> = told.try_to_value(vm)?;
+    if let [base, marks] = parts.as_slice() {
+        let base = base.downcast_ref::<PyGraphModule>().ok_or_else(|| vm.new_type_error("a module without a graph"))?;
+        let mut graph = base.graph.borrow().clone();
+        for marked in marks.try_to_value::<Vec<PyObjectRef>>(vm)? {
+            let parts: Vec<PyObjectRef> = marked.try_to_value(vm)?;
+            let [name, meta] = parts.as_slice() else { return Err(vm.new_type_error("a mark is told in two parts")) };
+            if let Some(id) = graph.find(&name.str(vm)?.to_string_lossy()).map(|node| node.id) {
+                mark(&mut graph.node_mut(id).meta, &meta.clone().try_into_value(vm)?, vm)?;
+            }
+        }
+        return Ok(graph);
+    }
     let [base, nodes, attributes] = parts.as_slice() else { return Err(vm.new_type_error("a graph is told in three parts")) };
     let base = base.downcast_ref::<PyGraphModule>().map(|base| base.graph.borrow().clone()).unwrap_or_default();
     let mut reader = Reader { vm, graph: Graph::new(&base.class_name), ids: HashMap::new() };
@@ -67,10 +81,14 @@ impl Reader<'_> {
             let text = |o: &PyObject| o.downcast_ref::<PyStr>().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
             let name = text(name);
             let known = before.get(&*name);
-            let meta = match known {
+            let told: PyDictRef = meta.clone().try_into_value(vm)?;
+            let mut meta = match known {
                 Some(node) => node.meta.clone(),
-                None => self.meta(&meta.clone().try_into_value(vm)?, base.joint_signature)?,
+                None => self.meta(&told, base.joint_signature)?,
             };
+            if !matches!(&*text(op), "placeholder" | "output") {
+                mark(&mut meta, &told, vm)?;
+            }
             let id = match &*text(op) {
                 "placeholder" => {
                     let id = self.graph.placeholder(&name, meta);
@@ -162,23 +180,50 @@ impl Reader<'_> {
     fn meta(&self, told: &PyDictRef, is_of_joint: bool) -> PyResult<Meta> {
         let vm = self.vm;
         let item = |name: &'static str| told.get_item_opt(name, vm);
-        let is = |name: &'static str, value: &str| {
-            PyResult::Ok(item(name)?.is_some_and(|o| o.downcast_ref::<PyStr>().is_some_and(|s| &*s.to_string_lossy() == value)))
-        };
-        let value = item("val")?.and_then(|o| to_tensor(&o)).map(|t| FakeValue::Tensor(t.spec()));
-        let recompute = match item("recompute")? {
-            Some(policy) => match &*policy.get_attr("name", vm)?.str(vm)?.to_string_lossy() {
-                "MUST_SAVE" => Some(Recompute::MustSave),
-                "PREFER_SAVE" => Some(Recompute::PreferSave),
-                "MUST_RECOMPUTE" => Some(Recompute::MustRecompute),
-                _ => Some(Recompute::PreferRecompute),
-            },
-            None => None,
-        };
-        let is_backward = is("partitioner_tag", "is_backward")? || item("autograd_backward")?.is_some();
+        let value = item("val")?.and_then(|o| self.fake_value(&o));
         let seq_nr = item("seq_nr")?.and_then(|o| o.try_to_value(vm).ok());
-        Ok(Meta { value, recompute, is_backward, is_of_joint, seq_nr, ..Meta::default() })
+        Ok(Meta { value, is_of_joint, seq_nr, ..Meta::default() })
     }
+
+    fn fake_value(&self, object: &PyObject) -> Option<FakeValue> {
+        if let Some(tensor) = to_tensor(object) {
+            return Some(FakeValue::Tensor(tensor.spec()));
+        }
+        let items = |items: &[PyObjectRef]| items.iter().map(|o| self.fake_value(o)).collect::<Option<Vec<_>>>().map(FakeValue::List);
+        if let Some(list) = object.downcast_ref::<PyList>() {
+            return items(&list.borrow_vec());
+        }
+        if let Some(tuple) = object.downcast_ref::<PyTuple>() {
+            return items(tuple.as_slice());
+        }
+        match to_value(object, self.vm) {
+            Some(Value::Int(size)) => Some(FakeValue::Int(size)),
+            Some(Value::Float(number)) => Some(FakeValue::Float(Some(number))),
+            Some(Value::Bool(condition)) => Some(FakeValue::Bool(Some(condition))),
+            _ => None,
+        }
+    }
+}
+
+/// Puts down what a script says of a node, whoever made it: what checkpointing asks, and which part it belongs to.
+fn mark(meta: &mut Meta, told: &PyDictRef, vm: &VirtualMachine) -> PyResult<()> {
+    let item = |name: &'static str| told.get_item_opt(name, vm);
+    meta.recompute = match item("recompute")? {
+        Some(policy) if !vm.is_none(&policy) => match &*policy.get_attr("name", vm)?.str(vm)?.to_string_lossy() {
+            "MUST_SAVE" => Some(Recompute::MustSave),
+            "PREFER_SAVE" => Some(Recompute::PreferSave),
+            "MUST_RECOMPUTE" => Some(Recompute::MustRecompute),
+            _ => Some(Recompute::PreferRecompute),
+        },
+        _ => None,
+    };
+    meta.checkpoint_region = item("ac_graph_id")?.and_then(|o| o.try_to_value(vm).ok());
+    let tag = item("partitioner_tag")?.and_then(|o| o.downcast_ref::<PyStr>().map(|s| s.to_string_lossy().into_owned()));
+    let is_backward = matches!(tag.as_deref(), Some("is_backward" | "must_be_in_backward")) || item("autograd_backward")?.is_some();
+    if is_backward != meta.is_backward {
+        (meta.is_backward, meta.own_source) = (is_backward, false);
+    }
+    Ok(())
 }
 
 /// A node's call, nodes by their names.

@@ -14,6 +14,7 @@ pub(crate) mod graph_module;
 pub(crate) mod make_fx;
 mod math;
 mod numpy;
+mod partitioning;
 mod random;
 mod sha2;
 pub(crate) mod tensor;
@@ -42,6 +43,7 @@ pub(super) fn modules(ctx: &Context) -> Vec<&'static PyModuleDef> {
         crate::dynamo::bindings::module_def(ctx),
         math::module_def(ctx),
         numpy::module_def(ctx),
+        partitioning::module_def(ctx),
         random::module_def(ctx),
         sha2::module_def(ctx),
         unicodedata::module_def(ctx),

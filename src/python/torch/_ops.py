@@ -183,7 +183,7 @@ class _OpNamespace:
         self.__dict__["_name"] = name
 
     def __getattr__(self, name):
-        found = None if name.startswith("__") else _native._ops_packet(self._name, name)
+        found = _native._ops_packet(self._name, name)
         if found is None and self._name == "aten":
             found = _READERS.get(name)
         if found is None and self._name == "higher_order" and name == "wrap_with_set_grad_enabled":

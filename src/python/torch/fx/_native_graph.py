@@ -86,6 +86,7 @@ def python_graph(native, functions=()):
         return node
 
     constants = native.nodes(make)
+    graph._marks = _marks(graph)
     return graph, {name: of_native(value) if hasattr(value, "print_readable") else value for name, value in constants.items()}
 
 
@@ -106,17 +107,33 @@ def call_kind(op, target):
     raise TypeError(f"{target} in a graph of operators: the compiler takes calls of operators")
 
 
+def _node(node):
+    return node, node.op, node.name, *call_kind(node.op, node.target), list(node.args), dict(node.kwargs), dict(node.meta)
+
+
+def _marks(graph):
+    """What partitioners read of nodes that is no part of a call."""
+    return [tuple(node.meta.get(key) for key in ("recompute", "partitioner_tag", "ac_graph_id", "autograd_backward")) for node in graph.nodes]
+
+
 def told(module):
     """A graph as the compiler takes it back: what it was made from, its nodes and the constants and subgraphs that they name. None
-    where nobody has edited it."""
+    where nobody has edited it; where only what partitioners read of nodes was changed, what it was made from and that. A graph of no
+    module has no constants."""
+    if isinstance(module, Graph):
+        graph, module = module, module.owning_module
+        if module is None:
+            return None, [_node(node) for node in graph.nodes], {}
     if not hasattr(module, "_native"):
         raise TypeError(f"expected a GraphModule, got {type(module.graph)}")
     native, graph = module._native, module.__dict__["_graph"]
     if native is not None and (graph is None or graph._version == module.__dict__["_built"]):
-        return None
+        if graph is None or graph._marks == _marks(graph):
+            return None
+        return native, [(node.name, node.meta) for node in graph.nodes if node.op in ("call_function", "get_attr")]
     nodes, attributes = [], {}
     for node in graph.nodes:
-        nodes.append((node, node.op, node.name, *call_kind(node.op, node.target), list(node.args), dict(node.kwargs), dict(node.meta)))
+        nodes.append(_node(node))
         if node.op == "get_attr":
             value = module
             for atom in node.target.split("."):

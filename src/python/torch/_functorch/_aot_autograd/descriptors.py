@@ -136,6 +136,26 @@ class GradAOTOutput(DifferentiableAOTOutput):
         return True
 
 
+@dataclass(frozen=True)
+class SavedForBackwardsAOTOutput(AOTOutput):
+    """What a forward saves for its backward."""
+
+    idx: int
+
+    def expr(self):
+        return f"__saved_for_backwards_{self.idx}"
+
+
+@dataclass(frozen=True)
+class SavedForBackwardsNoVcCheckAOTOutput(AOTOutput):
+    """What a forward saves for its backward, not watched for writes."""
+
+    idx: int
+
+    def expr(self):
+        return f"__saved_for_backwards_no_vc_check_{self.idx}"
+
+
 def describe(graph, inputs, values, metadata, is_joint):
     """Sets what each input and output of a graph is. `inputs` say what the function's flat arguments are, `values` those arguments."""
     infos = metadata.input_info

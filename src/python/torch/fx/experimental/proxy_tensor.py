@@ -28,6 +28,15 @@ def _names_arguments(f):
     code = getattr(inspect.unwrap(f), "__code__", None)
     return code is not None and not code.co_flags & inspect.CO_VARARGS
 
+py_sym_types = (torch.SymInt, torch.SymFloat, torch.SymBool)
+
+
+def is_sym_node(node):
+    """Whether a node's value is a symbolic number."""
+    if not hasattr(node, "meta"):
+        raise AssertionError("All nodes traced with proxy_tensor should have meta")
+    return "val" in node.meta and isinstance(node.meta["val"], py_sym_types)
+
 
 def _argument_names(f, count):
     """What a function calls its arguments; counted where it does not say."""

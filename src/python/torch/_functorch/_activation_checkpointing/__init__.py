@@ -1,0 +1,1 @@
+"""What is worth saving within a budget of memory."""
