@@ -5,7 +5,7 @@ import enum
 import torch
 from torch import _native_trace
 
-# Source: torch/_C/__init__.pyi, DispatchKey, with the numbers that torch 2.15 prints.
+# Source: PyTorch, torch/_C/__init__.pyi, DispatchKey, with the numbers that torch 2.15 prints.
 _ALONE = (
     "Undefined=0 Dense=1 Quantized=5 Sparse=8 SparseCsr=9 NestedTensor=10 BackendSelect=11 Python=13 "
     "FuncTorchDynamicLayerBackMode=14 Functionalize=15 Conjugate=16 Negative=17 ZeroTensor=18 ADInplaceOrView=19 AutogradOther=20 "
