@@ -105,31 +105,26 @@ def functionalize_rng_ops(joint_module, fw_module, bw_module, num_sym_nodes):
     return _native_partition.functionalize_rng_ops(joint_module, fw_module, bw_module, num_sym_nodes)
 
 
-def thread_graphsafe_rng_from_hops(module, is_backward):
-    """Hands the state of CUDA generators to subgraphs that draw of them. There are none here, so that the module stays as it is."""
-    return module
-
-
 def calculate_range(dtype):
     """The least and the greatest number of a dtype."""
     info = torch.finfo(dtype)
     return info.min, info.max
 
 
-def _absent(name, reason):
-    def refuse(*_, **__):
-        raise NotImplementedError(f"{name} is not available in the playground: {reason}")
+_ABSENT = {
+    "visualize_min_cut_graph": "it draws with pydot",
+    "apply_graphsafe_rng_functionalization": "it hands over the state of CUDA generators",
+    "thread_graphsafe_rng_from_hops": "it hands over the state of CUDA generators",
+    "perform_fp8_activation_quantization": "activations are not quantized",
+    "enable_activation_quantization": "activations are not quantized",
+    "quantize_activation_fw": "activations are not quantized",
+    "quantize_activation_bw": "activations are not quantized",
+}
 
-    refuse.__name__ = refuse.__qualname__ = name
-    return refuse
 
-
-visualize_min_cut_graph = _absent("visualize_min_cut_graph", "it draws with pydot")
-apply_graphsafe_rng_functionalization = _absent("apply_graphsafe_rng_functionalization", "it hands over the state of CUDA generators")
-perform_fp8_activation_quantization = _absent("perform_fp8_activation_quantization", "activations are not quantized")
-enable_activation_quantization = _absent("enable_activation_quantization", "activations are not quantized")
-quantize_activation_fw = _absent("quantize_activation_fw", "activations are not quantized")
-quantize_activation_bw = _absent("quantize_activation_bw", "activations are not quantized")
+def __getattr__(name):
+    reason = f" (not available in the playground: {_ABSENT[name]})" if name in _ABSENT else ""
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'{reason}")
 
 
 def draw_graph(traced, fname, figname="fx_graph", clear_meta=True, prog=None, parse_stack_trace=False, dot_graph_shape=None, **_):
