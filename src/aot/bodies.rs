@@ -17,13 +17,12 @@ pub fn body_of(tracer: &Rc<Tracer>, f: Body, names: &[String], inputs: &[Value])
     let _seen = Exclude::lift(Key::Trace);
     let outer = replace_tracers(vec![tracer.clone()]);
     let graph = if tracer.is_as_called() {
-        let pre_dispatch = tracer.sees_script.get().map(|provider| (provider, None));
         let before = modes();
         let tracing = Tracing {
             class_name: "<lambda>".to_owned(),
             real: !before.fake,
             decompose,
-            pre_dispatch,
+            pre_dispatch: tracer.sees_script.get(),
             calls_as_aten: before.calls_as_aten,
             symbols: None,
         };

@@ -26,9 +26,8 @@ pub struct Tracing {
     pub real: bool,
     /// What calls are taken apart by.
     pub decompose: Option<Decompose>,
-    /// Whether operators are recorded above autograd, as the function calls them: who knows where the script is, and the symbols of
-    /// the inputs, where numbers that tensors hold may be symbols, too.
-    pub pre_dispatch: Option<(Provider, Option<ShapeEnv>)>,
+    /// Whether operators are recorded above autograd, as the function calls them: who knows where the script is.
+    pub pre_dispatch: Option<Provider>,
     /// Whether composite operators are those of ATen: the Python dispatcher is on where sizes are symbols alone.
     pub calls_as_aten: bool,
     /// The symbols of the inputs, where what values decide (numbers that tensors hold, sizes of `x[mask]`) are symbols, too.
@@ -287,7 +286,7 @@ pub fn make_fx(f: &dyn Fn(&[Value]) -> Result<Vec<Value>>, names: &[String], inp
     // Bodies of a script's own operators are taken apart in the same way.
     tracer.decompose_as_told(tracing.decompose.clone());
     tracer.inputs(names, inputs)?;
-    tracer.sees_script.set(tracing.pre_dispatch.as_ref().map(|(provider, _)| *provider));
+    tracer.sees_script.set(tracing.pre_dispatch);
     let before = modes();
     let _capture = if tracing.pre_dispatch.is_some() { Exclude::lift(Key::Capture) } else { Exclude::capture_too() };
     begin_tracing(&tracer);
@@ -297,13 +296,13 @@ pub fn make_fx(f: &dyn Fn(&[Value]) -> Result<Vec<Value>>, names: &[String], inp
         real: tracing.real,
         decompose: tracing.decompose,
         sees_calls: tracing.pre_dispatch.is_none(),
-        symbols: tracing.symbols,
+        symbols: tracing.symbols.clone(),
     };
     set_modes(Modes { fake: !tracing.real, calls_as_aten: tracing.calls_as_aten, ..before });
     let _whole = tracing.calls_as_aten.then(|| KeepWhole::new(is_kernel_of_aten));
     let _library = tracing.pre_dispatch.is_some().then(ForAnyLibrary::new);
-    let above = tracing.pre_dispatch.map(|(provider, env)| {
-        let layer = Rc::new(PreDispatch { tracer: tracer.clone(), provider, grad: Cell::new(before.grad), env });
+    let above = tracing.pre_dispatch.map(|provider| {
+        let layer = Rc::new(PreDispatch { tracer: tracer.clone(), provider, grad: Cell::new(before.grad), env: tracing.symbols });
         (layer.clone(), Pushed::new(layer))
     });
     let pushed = Pushed::new(Rc::new(layer));

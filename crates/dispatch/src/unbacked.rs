@@ -49,9 +49,8 @@ pub fn size_of_nonzero(tensor: &Tensor) -> Result<SymInt> {
     }
     let size = size_of_values(tensor.numel().as_int())?;
     COUNTED.with_borrow_mut(|counted| {
-        // What lives no more is forgotten, so that its address can be another's.
-        counted
-            .retain(|(of, version, _)| of.strong_count() > 0 && (!std::ptr::eq(of.as_ptr(), tensor.imp()) || *version == tensor.version()));
+        // What lives no more is forgotten, so that its address can be another's, and what this one was.
+        counted.retain(|(of, ..)| of.strong_count() > 0 && !std::ptr::eq(of.as_ptr(), tensor.imp()));
         counted.push((tensor.downgrade(), tensor.version(), size.clone()));
     });
     Ok(size)

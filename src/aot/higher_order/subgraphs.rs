@@ -76,7 +76,7 @@ fn calls_as_made(f: &dyn Fn(&[Value]) -> Result<Vec<Value>>, like: &[Value], pro
             class_name: "<lambda>".to_owned(),
             real: false,
             decompose: None,
-            pre_dispatch: Some((provider, None)),
+            pre_dispatch: Some(provider),
             calls_as_aten: false,
             symbols: None,
         },

@@ -317,12 +317,15 @@ impl Call {
         let (name, namer) = frame.names(vm)?;
         let resumed = frame.resumed(true, vm);
         let dynamic = if begins { function.dynamic() } else { Some(false) };
-        let verdict =
-            if frame.standing.is_generator { Verdict::default() } else { function.values.at_entry(&resumed, (&function, dynamic), vm) };
+        let closure = closure_of(&resumed.code, &resumed.locals, vm);
+        let verdict = if frame.standing.is_generator {
+            Verdict::default()
+        } else {
+            function.values.at_entry(&resumed, closure, (&function, dynamic), vm)
+        };
         let realized = crate::dynamo::guards::needs::realized(&verdict.needs, &resumed.locals, vm);
         let standing: Vec<Standing> = frames.iter().map(|f| f.standing).collect();
         let skipped = is_library || !(is_asked_for || resumed.has_tensor) || function.skipped.borrow().contains(&0);
-        let closure = closure_of(&resumed.code, &resumed.locals, vm);
         let about = About { verdict: RefCell::new(verdict.clone()), closure, ..About::new(name, namer, Some(frame.globals.clone())) };
         let session = Session {
             frame: Some(Activation::of(depth, &standing)),

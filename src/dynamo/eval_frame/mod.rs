@@ -25,7 +25,7 @@ use super::side_effects::outputs::{add_escaped, is_known, lone_input, numbers_fo
 use super::symbolic_convert::translator::Session;
 use crate::aot::trace::Pushed;
 use crate::dispatch::{Exclude, Key, Modes, Value, is_excluded, modes, set_modes};
-use crate::dynamo::{CaptureLayer, CodeId, InputSource, Recorder, Surroundings};
+use crate::dynamo::{CaptureLayer, InputSource, Recorder, Surroundings};
 use crate::error::{Error, ErrorKind, Result};
 use crate::python::native::tensor::{has_mode, raise, take_unknown};
 use crate::python::span::{frame_mark, instructions_above};
@@ -86,7 +86,7 @@ pub fn call(
     let recorder = recorder_of(&call);
     call.go_on(&recorder);
     if let Some(bound) = &bound {
-        *first.about.verdict.borrow_mut() = function.values.at_start(bound, function, vm);
+        *first.about.verdict.borrow_mut() = function.values.at_start(bound, first.about.closure, function, vm);
     }
     let needs = first.about.verdict.borrow().needs.clone();
     if let Some(bound) = &bound {
@@ -202,7 +202,7 @@ fn recorder_of(call: &Rc<Call>) -> Rc<Recorder> {
         let call = call.clone();
         Rc::new(move |input: &InputSource, geometry: &Geometry| {
             let top = call.top();
-            let at = CodeId { place: top.at.get(), closure: top.about.closure };
+            let at = top.code_id();
             let was_number = top.function.values.was_number(at, &input.source);
             top.function.seen.borrow().plan(at, input, geometry, top.function.dynamic(), was_number)
         })

@@ -14,7 +14,7 @@ use super::guard::{Fact, Kind, differing, unmet};
 use super::needs::Needs;
 use crate::dispatch::Value;
 use crate::dynamo::bytecode_analysis::rest_variables;
-use crate::dynamo::cache::compiled_function::{CompiledFunction, closure_of, ends_in_break};
+use crate::dynamo::cache::compiled_function::{CompiledFunction, ends_in_break};
 use crate::dynamo::cache::found_inputs::{Found, holds};
 use crate::dynamo::resume_functions::symbol_number;
 use crate::dynamo::settings::switch;
@@ -407,9 +407,8 @@ impl Values {
         !varied.is_empty() && needs.facts.iter().any(is_varied)
     }
 
-    /// What the values of a call mean at the start of a function.
-    pub fn at_start(&self, bound: &Bound, function: &CompiledFunction, vm: &VirtualMachine) -> Verdict {
-        let closure = bound.code(vm).map_or(0, |code| closure_of(&code, &bound.locals, vm));
+    /// What the values of a call mean at the start of a function. `closure`: which functions it closes over.
+    pub fn at_start(&self, bound: &Bound, closure: usize, function: &CompiledFunction, vm: &VirtualMachine) -> Verdict {
         let read = || match bound.function.as_ref().and_then(|f| f.downcast_ref::<PyFunction>()) {
             Some(function) => {
                 let (facts, realized) = symbolic_convert::facts(function, &bound.locals, vm);
@@ -421,9 +420,8 @@ impl Values {
     }
 
     /// What they mean at the start of a function that is recorded on its own because another calls it.
-    pub fn at_entry(&self, entered: &Resumed, function: (&CompiledFunction, Option<bool>), vm: &VirtualMachine) -> Verdict {
-        let at = CodeId { place: 0, closure: closure_of(&entered.code, &entered.locals, vm) };
-        let verdict = self.judge(at, &entered.locals, || read_from(entered, vm), function, vm);
+    pub fn at_entry(&self, entered: &Resumed, closure: usize, function: (&CompiledFunction, Option<bool>), vm: &VirtualMachine) -> Verdict {
+        let verdict = self.judge(CodeId { place: 0, closure }, &entered.locals, || read_from(entered, vm), function, vm);
         Verdict { others: classes(entered, vm), ..verdict }
     }
 
@@ -454,8 +452,7 @@ impl Values {
     }
 
     /// What they mean where a function goes on.
-    pub fn at_break(&self, place: usize, resumed: &Resumed, function: &CompiledFunction, vm: &VirtualMachine) -> Verdict {
-        let at = CodeId { place, closure: closure_of(&resumed.code, &resumed.locals, vm) };
+    pub fn at_break(&self, at: CodeId, resumed: &Resumed, function: &CompiledFunction, vm: &VirtualMachine) -> Verdict {
         let verdict = self.judge(at, &resumed.locals, || read_from(resumed, vm), (function, function.dynamic()), vm);
         Verdict { others: classes(resumed, vm), ..verdict }
     }

@@ -146,7 +146,7 @@ impl Session {
             resumed.given = None;
         }
         rustpython_vm::vm::thread::with_current_vm(|vm| {
-            let verdict = self.function.values.at_break(self.at.get(), &resumed, &self.function, vm);
+            let verdict = self.function.values.at_break(self.code_id(), &resumed, &self.function, vm);
             self.realizes(&verdict.needs, &resumed.locals, vm);
             let given = self.set_numbers(resumed, &verdict, recorder, vm);
             *self.about.verdict.borrow_mut() = verdict;
@@ -160,7 +160,7 @@ impl Session {
     }
 
     /// Where its sizes and numbers are remembered.
-    fn code_id(&self) -> CodeId {
+    pub fn code_id(&self) -> CodeId {
         CodeId { place: self.at.get(), closure: self.about.closure }
     }
 

@@ -35,9 +35,9 @@ pub fn called(
         class_name: "GraphModule".to_owned(),
         real: false,
         decompose: None,
-        pre_dispatch: Some((source_in_forward, Some(env))),
+        pre_dispatch: Some(source_in_forward),
         calls_as_aten: false,
-        symbols: None,
+        symbols: Some(env),
     };
     let mut graph = make_fx(&flat_function(function, no_output), names, &given, tracing).map_err(|e| raise(e, vm))?;
     state_what_is_converted(&mut graph);

@@ -94,9 +94,13 @@ pub(crate) fn fake_inputs(inputs: Vec<Value>, source: &str, symbolic: bool) -> R
     Ok((made, symbols))
 }
 
+fn shown(class: &PyObject, vm: &VirtualMachine) -> String {
+    class.repr(vm).map(|s| s.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
 /// What is said of a class that no graph can return.
 pub(crate) fn no_output(class: &PyObject, vm: &VirtualMachine) -> Error {
-    let class = class.repr(vm).map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
+    let class = shown(class, vm);
     Error::runtime(format!(
         "Found {class} in output, which is not a known type. If this type holds tensors, you need to register a pytree for it. See \
          https://github.com/pytorch/functorch/issues/475 for a brief explanation why. If you don't need to register a pytree, please leave \
@@ -106,8 +110,7 @@ pub(crate) fn no_output(class: &PyObject, vm: &VirtualMachine) -> Error {
 
 /// What `make_fx` says of it.
 pub(crate) fn no_argument(class: &PyObject, vm: &VirtualMachine) -> Error {
-    let class = class.repr(vm).map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
-    Error::not_implemented(format!("argument of type: {class}"))
+    Error::not_implemented(format!("argument of type: {}", shown(class, vm)))
 }
 
 /// A function of a list, in Python, as one of values. `refuse` says what is wrong with a class that no graph can return.
@@ -161,7 +164,7 @@ pub fn trace(
     };
     let decompose = table.map(|table| decompose_by(&table, vm)).transpose()?;
     let calls_as_aten = mode != "symbolic" && !pre_dispatch;
-    let pre_dispatch = pre_dispatch.then_some((nowhere as Provider, None));
+    let pre_dispatch = pre_dispatch.then_some(nowhere as Provider);
     let env = (mode == "symbolic" && pre_dispatch.is_none()).then(|| symbols.env.clone());
     let tracing = Tracing { class_name, real: mode == "real", decompose, pre_dispatch, calls_as_aten, symbols: env };
     let graph = make_fx(&flat_function(function, no_argument), &names, &given, tracing).map_err(|e| raise(e, vm))?;

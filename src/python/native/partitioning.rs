@@ -4,10 +4,12 @@ pub(super) use module::module_def;
 
 #[pymodule(name = "torch._native_partition")]
 mod module {
+    use std::collections::BTreeSet;
+
     use rustpython_vm::builtins::PyStrRef;
     use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
 
-    use crate::dispatch::{Tags, all};
+    use crate::dispatch::{OpEntry, Tags, all};
     use crate::dynamo::backends::config;
     use crate::partition::pieces::{self, ToldNodes};
     use crate::partition::{MemoryBudgetSolver, MinCutOptions, Partitioner, op_sets};
@@ -19,24 +21,24 @@ mod module {
         vm.ctx.new_list(names.into_iter().map(|name| vm.ctx.new_str(name).into()).collect()).into()
     }
 
+    /// Overload packets of the operators that something holds for, each once.
+    fn packets_of(holds: impl Fn(&OpEntry) -> bool, vm: &VirtualMachine) -> PyObjectRef {
+        let found: BTreeSet<&str> = all().iter().filter(|entry| holds(entry)).map(|entry| entry.packet()).collect();
+        list(found.into_iter().map(str::to_owned), vm)
+    }
+
     /// Overload packets of a class (`aten.add`), by PyTorch's name of the list.
     #[pyfunction]
     fn packets(class: PyStrRef, vm: &VirtualMachine) -> PyResult {
         let class = class.to_string_lossy();
         let Some(wanted) = op_sets::class_named(&class) else { return Err(vm.new_value_error(format!("no class of operators: {class}"))) };
-        let mut found: Vec<&str> = all().iter().filter(|entry| op_sets::has_class(entry.packet(), wanted)).map(|e| e.packet()).collect();
-        found.sort_unstable();
-        found.dedup();
-        Ok(list(found.into_iter().map(str::to_owned), vm))
+        Ok(packets_of(|entry| op_sets::has_class(entry.packet(), wanted), vm))
     }
 
     /// Overload packets of pointwise operators.
     #[pyfunction]
     fn pointwise(vm: &VirtualMachine) -> PyObjectRef {
-        let mut found: Vec<&str> = all().iter().filter(|entry| entry.tags.has(Tags::POINTWISE)).map(|entry| entry.packet()).collect();
-        found.sort_unstable();
-        found.dedup();
-        list(found.into_iter().map(str::to_owned), vm)
+        packets_of(|entry| entry.tags.has(Tags::POINTWISE), vm)
     }
 
     /// Names of functions on symbolic numbers that may be computed again.

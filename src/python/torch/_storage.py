@@ -8,6 +8,16 @@ def elements(tensor):
     return tensor.detach().as_strided((tensor._storage_nbytes() // tensor.element_size(),), (1,), 0)
 
 
+def place(tensor):
+    """What tensors over the same memory have in common."""
+    return tensor.untyped_storage().data_ptr(), tensor.dtype
+
+
+def over(memory, offset, size, stride):
+    """A tensor over the memory of another."""
+    return torch.empty(0, dtype=memory.dtype).set_(memory, offset, size, stride)
+
+
 class UntypedStorage:
     """The memory of a tensor, in bytes."""
 

@@ -167,14 +167,14 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         """A copy of its values. Views of one memory become views of one copy, whose geometry is theirs."""
         if type(self) is not Tensor or self.device.type == "meta" or _native_compile._is_compiling() or _native_fake.mode_of(self):
             return self.detach().clone()
-        import torch
+        from torch import _storage
 
         # Copies are remembered where no object's id can stand.
         memories = memo.setdefault("torch", {})
-        key = self.untyped_storage().data_ptr(), self.dtype
+        key = _storage.place(self)
         if key not in memories:
-            memories[key] = torch._storage.elements(self).clone()
-        return torch.empty(0, dtype=self.dtype).set_(memories[key], self.storage_offset(), tuple(self.shape), self.stride())
+            memories[key] = _storage.elements(self).clone()
+        return _storage.over(memories[key], self.storage_offset(), tuple(self.shape), self.stride())
 
     def __copy__(self):
         return self.detach().requires_grad_(self.requires_grad)

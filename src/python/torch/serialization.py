@@ -8,7 +8,7 @@ import os
 import pickle
 
 import torch
-from torch import _native
+from torch import _native, _storage
 from torch._arguments import unobeyed
 
 _MARK = b"AOT-PLAYGROUND\n"
@@ -40,7 +40,7 @@ class _Memory:
 
     def __init__(self, tensor):
         # Kept, so that its address stays its own.
-        self.tensor = torch._storage.elements(tensor)
+        self.tensor = _storage.elements(tensor)
 
     def __reduce__(self):
         return _memory, (str(self.tensor.dtype)[6:], bytes(self.tensor.view(torch.uint8).tolist()))
@@ -49,7 +49,7 @@ class _Memory:
 def _rebuild(memory, dtype, offset, size, stride, requires_grad):
     if memory is None:
         return torch.empty_strided(size, stride, dtype=_native._dtype(dtype), device="meta").requires_grad_(requires_grad)
-    return torch.empty(0, dtype=memory.dtype).set_(memory, offset, size, stride).requires_grad_(requires_grad)
+    return _storage.over(memory, offset, size, stride).requires_grad_(requires_grad)
 
 
 def _rebuild_parameter(data, requires_grad):
@@ -67,7 +67,7 @@ def _taken_apart(tensor, memories=None):
     memory = None
     if tensor.device.type != "meta":
         memories = {} if memories is None else memories
-        key = tensor.untyped_storage().data_ptr(), tensor.dtype
+        key = _storage.place(tensor)
         if key not in memories:
             memories[key] = _Memory(tensor)
         memory = memories[key]
