@@ -3,7 +3,7 @@
 use super::layer::{OpBody, Saved, Shape};
 use super::lift::{Functional, Lift, Lifted, Packed, Part, dtype_number, options, with_sizes};
 use super::lift_nodes::unsupported;
-use super::node::Node;
+use super::node::{Edge, Node};
 use super::saved::freed;
 use diagnostics::error::{Error, Result};
 use dispatch::saved_fields::{FieldKind, SavedField, SavedFields};
@@ -166,6 +166,20 @@ impl OpBody {
     }
 
     /// What a script sees of a field: tensors, numbers and sizes.
+    /// The edges of PyTorch's node, in its order: one per argument that has a gradient, also where a number or nothing stands for it.
+    pub(super) fn edges_of_fields(&self, node: &Rc<Node>) -> Option<Vec<Option<Edge>>> {
+        let (fields, ranges, edges) = (self.derivative.fields?, ranges(&self.shapes), node.edges.borrow());
+        let mut shown = Vec::new();
+        for (name, is_list) in &fields.inputs {
+            let slots = ranges[self.entry.schema.position(name)?].clone();
+            match !is_list && slots.is_empty() {
+                true => shown.push(None),
+                false => shown.extend_from_slice(edges.get(slots)?),
+            }
+        }
+        Some(shown)
+    }
+
     pub(super) fn shown_field(&self, node: &Rc<Node>, name: &str) -> Option<Result<(Value, bool)>> {
         let field = self.derivative.fields?.fields.iter().find(|field| field.name == name)?;
         Some(self.field_value(node, field).map(|value| (value, field.is_int64)))

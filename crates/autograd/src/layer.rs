@@ -3,7 +3,7 @@
 use super::forward::DualCall;
 use super::lift::{Lift, Lifted};
 use super::meta::{self, CreationMeta};
-use super::node::{Body, Node, next_seq_nr};
+use super::node::{Body, Edge, Node, next_seq_nr};
 use super::saved::{SavedVariable, freed};
 use super::views::{ViewStep, allow_write, edges_of, make_view, rebase_history};
 use diagnostics::error::{Error, Result};
@@ -564,6 +564,10 @@ impl Body for OpBody {
 
     fn saved_field(&self, node: &Rc<Node>, name: &str) -> Option<Result<(Value, bool)>> {
         self.shown_field(node, name)
+    }
+
+    fn shown_edges(&self, node: &Rc<Node>) -> Option<Vec<Option<Edge>>> {
+        self.edges_of_fields(node)
     }
 
     fn release(&self) {

@@ -72,6 +72,10 @@ pub trait Body {
     }
     /// Frees what was saved.
     fn release(&self) {}
+    /// The edges as PyTorch's node has them; `None` where they are the node's own.
+    fn shown_edges(&self, _node: &Rc<Node>) -> Option<Vec<Option<Edge>>> {
+        None
+    }
     /// What was saved, where a script may ask: of a compiled function.
     fn saved_tensors(&self, _node: &Rc<Node>) -> Option<Result<Vec<Tensor>>> {
         None
@@ -162,8 +166,13 @@ impl Node {
 
     /// Its name as PyTorch's C++ calls it: nodes written by hand there have a namespace.
     pub fn full_name(&self) -> String {
-        let by_hand = matches!(self.name.as_str(), "AccumulateGrad" | "CopySlices" | "CopyBackwards");
+        let by_hand = matches!(self.name.as_str(), "AccumulateGrad" | "CopySlices" | "CopyBackwards" | "NotImplemented");
         if by_hand { format!("torch::autograd::{}", self.name) } else { self.name.clone() }
+    }
+
+    /// What made its inputs, as a script sees it (`next_functions`).
+    pub fn next_edges(self: &Rc<Node>) -> Vec<Option<Edge>> {
+        self.body.shown_edges(self).unwrap_or_else(|| self.edges.borrow().clone())
     }
 
     /// Adds an output of the forward; gives the index of its gradient.

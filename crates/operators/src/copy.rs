@@ -92,19 +92,18 @@ pub fn register(b: &mut OpBuilder) {
         .tags(Tags::COMPLEX_GRAD | Tags::CORE)
         .grad("FillBackward", &[], zero_grad)
         .inplace();
-    b.at("fill_.Scalar").complex(Complex::ByParts);
-    b.op("fill.Tensor(Tensor self, Tensor value) -> Tensor", Rule::Fresh(filled)).batch(Batch::Elementwise).complex(Complex::ByParts).grad(
-        "FillBackward1",
-        &[],
-        |b| {
+    b.at("fill_.Scalar").complex(Complex::ByParts).grad("FillBackward2", &[], zero_grad);
+    b.op("fill.Tensor(Tensor self, Tensor value) -> Tensor", Rule::Fresh(filled))
+        .batch(Batch::Composed(super::batch_composed::fill))
+        .complex(Complex::ByParts)
+        .grad("FillBackward1", &[], |b| {
             let mut grads = Grads::new(b);
             grads.set(b, "self", || t!("zeros_like", b.grad()?))?;
             grads.set(b, "value", || t!("sum", b.grad()?))?;
             Ok(grads)
-        },
-    );
+        });
     b.inplace();
-    b.at("fill_.Tensor").complex(Complex::ByParts);
+    b.at("fill_.Tensor").complex(Complex::ByParts).batch(Batch::Composed(super::batch_composed::fill_inplace));
     b.op("zero(Tensor self) -> Tensor", Rule::Fresh(cloned))
         .doc("Every element set to zero.")
         .function()

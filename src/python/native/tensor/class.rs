@@ -290,8 +290,11 @@ impl TensorBase {
         }
     }
     #[pymethod]
-    fn is_set_to(zelf: &Py<Self>, other: PyObjectRef) -> bool {
-        to_tensor(&other).is_some_and(|o| o.storage().same(&zelf.tensor().storage()))
+    fn is_set_to(zelf: &Py<Self>, other: PyObjectRef, vm: &VirtualMachine) -> PyResult<bool> {
+        let (t, other) = (zelf.tensor(), to_tensor(&other));
+        let Some(other) = other.filter(|o| o.storage().same(&t.storage())) else { return Ok(false) };
+        let (a, b) = (t.concrete().map_err(|e| raise(e, vm))?, other.concrete().map_err(|e| raise(e, vm))?);
+        Ok(a.sizes == b.sizes && a.strides == b.strides && a.offset == b.offset)
     }
     #[pymethod]
     fn data_ptr(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<i64> {
@@ -299,6 +302,9 @@ impl TensorBase {
         if super::reading::is_of_trace(&t) {
             let said = "Cannot access data pointer of Tensor (e.g. FakeTensor, FunctionalTensor). If you're using torch.compile/export/fx, it is likely that we are erroneously tracing into a custom kernel. To fix this, please wrap the custom kernel into an opaque custom op. Please see the following for details: https://pytorch.org/tutorials/advanced/custom_ops_landing_page.html";
             return Err(raise(Error::runtime(said), vm));
+        }
+        if t.numel().as_int() == Some(0) {
+            return Ok(0);
         }
         let offset = t.geometry().offset.guard_int().map_err(|e| raise(e, vm))?;
         Ok(((t.storage().id() as i64) << 36) + offset * t.dtype().itemsize() as i64)

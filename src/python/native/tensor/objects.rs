@@ -512,7 +512,7 @@ impl PyNode {
     }
     #[pygetset]
     fn next_functions(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
-        let edges = zelf.0.edges.borrow();
+        let edges = zelf.0.next_edges();
         let items = edges
             .iter()
             .map(|e| {
