@@ -85,6 +85,15 @@ pub fn shifted(b: &BatchCall) -> Result<Value> {
     b.wrap_all(&dispatch::call(b.entry, shifted_arguments(b)?)?, 0)
 }
 
+/// Positions in a dimension, which are a vector: those of all examples together.
+pub(super) fn at_positions(b: &BatchCall) -> Ruled {
+    let index = b.tensor("index")?;
+    let (None, Some(at)) = (index.batch_dim, b.entry.schema.position("index")) else { return Ok(None) };
+    let mut new = shifted_arguments(b)?;
+    new[at] = index.value.into();
+    run(b, new)
+}
+
 /// New dimensions count among those a number may name.
 pub(super) fn unsqueeze(b: &BatchCall) -> Ruled {
     let mut new = b.map(|i| i.every(b.size))?;

@@ -433,7 +433,7 @@ pub fn register(b: &mut OpBuilder) {
         });
     b.op("index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", Rule::Fresh(index_source))
         .doc("Rows added at indices.")
-        .batch(Batch::Shifted)
+        .batch(Batch::Rule(super::batch_rules::at_positions))
         .grad("IndexAddBackward", &["index"], |b| {
             let mut grads = Grads::new(b);
             grads.set(b, "self", || Ok(b.grad()?.clone()))?;

@@ -92,6 +92,7 @@ pub fn call(level: &Level, randomness: Randomness, entry: &'static OpEntry, args
         }));
     }
     if !different {
+        refuse_write(level, entry, &args)?;
         match entry.batch() {
             Batch::Composed(composed) => return composed(&Call { entry, args: &args }),
             Batch::Decomposed => {
@@ -111,6 +112,37 @@ pub fn call(level: &Level, randomness: Randomness, entry: &'static OpEntry, args
         return Ok(args[i].clone());
     }
     Ok(out)
+}
+
+/// Refuses a write of a batched tensor to one that is the same for all examples: it would hold that of the last alone.
+fn refuse_write(level: &Level, entry: &OpEntry, args: &[Value]) -> Result<()> {
+    let is_batched = |t: &Tensor| BatchedTensor::of(t, level).batch_dim.is_some();
+    let (true, Some(Value::Tensor(written))) = (entry.is_mutable() && entry.schema.arguments[0].mutated, args.first()) else {
+        return Ok(());
+    };
+    if is_batched(written) {
+        return Ok(());
+    }
+    let name = entry.base_name();
+    let (said, whereto) = match name {
+        "add_" | "atan2_" | "bitwise_and_" | "bitwise_or_" | "bitwise_xor_" => {
+            let mut all = Vec::new();
+            args.iter().for_each(|v| v.for_each_tensor(&mut |t| all.push(BatchedTensor::of(t, level))));
+            let rank = all.iter().map(BatchedTensor::rank).max().unwrap_or(0);
+            let sizes = all.iter().map(|i| i.padded(rank).map(|t| t.sizes())).collect::<Result<Vec<_>>>()?;
+            let (own, broadcast) = (written.sizes(), operators::shapes::broadcast(&sizes)?);
+            let [own, broadcast] = [own, broadcast].map(|sizes| sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "));
+            return Err(Error::runtime(format!("output with shape [{own}] doesn't match the broadcast shape [{broadcast}]")));
+        }
+        "sub_" | "mul_" | "div_" | "copy_" | "clamp_min_" | "clamp_max_" | "masked_fill_" => {
+            ("inplace arithmetic".to_owned(), "in a vmap".to_owned())
+        }
+        "fill_" | "index_put_" | "index_add_" | "index_fill_" | "scatter_add_" => (name.to_owned(), "in a vmap".to_owned()),
+        _ => (format!("aten::{name}"), format!("at level {}", level.number)),
+    };
+    Err(Error::runtime(format!(
+        "vmap: {said}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over {whereto}. Please try to use out-of-place operators instead of {said}. If said operator is being called inside the PyTorch framework, please file a bug report instead."
+    )))
 }
 
 /// Why a batched tensor cannot decide where Python goes.
@@ -162,12 +194,6 @@ fn elementwise(b: &BatchCall) -> Result<Value> {
         return b.wrap_all(&dispatch::call(entry, b.map(|i| Ok(i.value.clone()))?)?, dim);
     }
     let rank = tensors.iter().map(BatchedTensor::rank).max().unwrap_or(0);
-    if entry.is_mutable() && tensors[0].batch_dim.is_none() {
-        let name = entry.base_name();
-        return Err(Error::runtime(format!(
-            "vmap: aten::{name}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a vmap. Please try to use out-of-place operators instead of aten::{name}. If said operator is being called inside the PyTorch framework, please file a bug report instead."
-        )));
-    }
     b.wrap_all(&dispatch::call(entry, b.map(|i| i.padded(rank))?)?, 0)
 }
 
