@@ -146,11 +146,24 @@ impl Reader<'_> {
         result
     }
 
-    /// The hooks of a kind that a module has.
+    /// The hooks of a kind that are called around a module: those of all modules, then its own.
     fn hooks(&mut self, o: &PyObjectRef, source: Option<&Rc<Source>>, kind: &str) -> Vec<Seen> {
-        let hooks = own_attribute(o, kind, self.vm);
+        let name = format!("_global{kind}");
+        let of_all = self.vm.import("torch.nn.modules._module_hooks", 0).ok().and_then(|_| {
+            let modules = self.vm.sys_module.get_attr("modules", self.vm).ok()?;
+            modules.get_item("torch.nn.modules._module_hooks", self.vm).ok()?.dict()
+        });
+        let found = of_all.as_ref().and_then(|globals| globals.get_item_opt(&*name, self.vm).ok().flatten());
+        let place = of_all.map(|globals| Rc::new(Source::Imported(globals, "torch.nn.modules.module".into(), name.as_str().into())));
+        let mut hooks = self.hooks_in(found, place);
+        let place = source.map(|s| Rc::new(Source::Attr(s.clone(), kind.into())));
+        hooks.extend(self.hooks_in(own_attribute(o, kind, self.vm), place));
+        hooks
+    }
+
+    /// What a dictionary of hooks holds. Where it holds none, nothing depends on it: PyTorch has no guard on modules without hooks.
+    fn hooks_in(&mut self, hooks: Option<PyObjectRef>, source: Option<Rc<Source>>) -> Vec<Seen> {
         let Some(hooks) = hooks.as_ref().and_then(|h| h.downcast_ref::<PyDict>()).filter(|h| h.__len__() > 0) else { return Vec::new() };
-        let source = source.map(|s| Rc::new(Source::Attr(s.clone(), kind.into())));
         if let Some(source) = &source {
             self.note(source, Kind::Entries(hooks.__len__()), None);
         }

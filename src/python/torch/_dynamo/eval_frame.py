@@ -4,6 +4,7 @@ import functools
 import inspect
 import re
 import sys
+import warnings
 import weakref
 
 import torch
@@ -573,7 +574,17 @@ def _optimized_module_class():
             return _optimized, (self._orig_mod, *self._torchdynamo_call.how)
 
         def __call__(self, *args, **kwargs):
-            # Hooks of this module, not of the one that is compiled, are called around what is compiled.
+            # Hooks of this module, not of the one that is compiled, are called around what is compiled, and those of all modules.
+            from torch.nn.modules._module_hooks import _has_global_call_hooks
+
+            if _has_global_call_hooks():
+                warnings.warn(
+                    "Using `torch.compile(module)` when there are global hooks on modules (e.g., from `register_module_forward_hook`); "
+                    "this will cause the hooks to fire an extra time for the `OptimizedModule` created by `torch.compile(module)`. If "
+                    "this causes undesired behavior, please try using `module.compile()`, or use the per-module hooks instead",
+                    stacklevel=2,
+                )
+                return super().__call__(*args, **kwargs)
             if any(self.__dict__.get(hooks) for hooks in ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")):
                 return super().__call__(*args, **kwargs)
             return self.forward(*args, **kwargs)

@@ -93,6 +93,12 @@ def _kept_way(module):
     has_backward_hooks = module._backward_hooks or module._backward_pre_hooks
     if not (has_backward_hooks or module._forward_hooks or module._forward_pre_hooks):
         if known not in _left_out:
+            if _has_global_call_hooks():
+                # Hooks of all modules are the module's, too, and what was captured with some depends on them.
+                if known in _bare and _native_compile._serves_again():
+                    return "bare"
+                _bare.pop(known, None)
+                return None
             if known not in _bare:
                 _bare[known] = module
             return None
@@ -101,7 +107,7 @@ def _kept_way(module):
         del _left_out[known]
         _bare[known] = module
         return None
-    if known in _bare and not _has_global_call_hooks() and _native_compile._serves_again():
+    if known in _bare and _native_compile._serves_again():
         return "bare"
     _bare.pop(known, None)
     if has_backward_hooks:
