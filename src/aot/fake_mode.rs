@@ -4,12 +4,12 @@
 //! is a number kept there (`Storage::fake_mode`), which views share; the compiler's own fake tensors have the number 0 and stay as
 //! they are.
 
+use super::constants::Constants;
 use crate::dispatch::{Call, Key, Layer, Naming, OpEntry, OpRef, Rule, Tags, Value, modes, named, push_layer, run_backend, set_modes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::shape::{ShapeEnv, SymInt};
 use crate::tensor::{Device, DeviceType, Geometry, OfFakeMode, Tensor, TensorSpec};
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::rc::Rc;
 
 /// A mode.
@@ -24,8 +24,7 @@ pub struct FakeMode {
     pub names_scalars: bool,
     /// Whether a size that values decide is a symbol.
     pub names_sizes: bool,
-    /// Tensors of one element that a script wrote down, and what follows from them alone, by their storage.
-    constants: RefCell<HashMap<u64, Tensor>>,
+    constants: Constants,
 }
 
 #[derive(Default)]
@@ -52,7 +51,7 @@ pub fn create(env: Option<ShapeEnv>, allows_real: bool, names_scalars: bool, nam
             push_layer(Rc::new(FakeLayer));
         }
         let number = known.all.len() as u32 + 1;
-        let mode = Rc::new(FakeMode { number, env, allows_real, names_scalars, names_sizes, constants: RefCell::default() });
+        let mode = Rc::new(FakeMode { number, env, allows_real, names_scalars, names_sizes, constants: Constants::default() });
         known.all.push(mode.clone());
         mode
     })
@@ -90,43 +89,20 @@ pub fn from_tensor(mode: &FakeMode, t: &Tensor) -> Result<Tensor> {
 }
 
 impl FakeMode {
-    /// What stands for a tensor whose values are known; they are kept where there is one.
+    /// What stands for a tensor whose values are known.
     fn constant(&self, t: &Tensor) -> Result<Tensor> {
         let fake = from_tensor(self, t)?;
-        if t.numel().as_int().is_some_and(|n| n <= 1) {
-            self.constants.borrow_mut().insert(fake.storage().id(), t.clone());
-        }
+        self.constants.keep(&fake, t)?;
         Ok(fake)
     }
 
-    /// The result of a call whose tensors are constants, computed; one that is written to has its new value. Where something else
-    /// takes part, what is written to is no constant any more.
+    /// The result of a call whose tensors are constants.
     fn computed(&self, entry: &'static OpEntry, args: &[Value]) -> Result<Option<Value>> {
-        if self.constants.borrow().is_empty() {
-            return Ok(None);
+        let computed = self.constants.computed(entry, args)?;
+        match computed {
+            Some(result) if !matches!(entry.rule, Rule::Inplace(_)) => result.map_tensors(&mut |t| self.constant(t)).map(Some),
+            written => Ok(written),
         }
-        let (mut count, mut known) = (0, 0);
-        // A view of one element is that element.
-        let same = |c: &Tensor, t: &Tensor| c.dim() == t.dim() && c.numel().as_int() == t.numel().as_int();
-        let of = |t: &Tensor| self.constants.borrow().get(&t.storage().id()).filter(|c| same(c, t)).cloned();
-        args.iter().for_each(|v| v.for_each_tensor(&mut |t| (count, known) = (count + 1, known + usize::from(of(t).is_some()))));
-        let is_inplace = matches!(entry.rule, Rule::Inplace(_));
-        let is_known = count > 0 && count == known && !entry.tags.has(Tags::RANDOM);
-        if !is_known || entry.is_mutable() && !is_inplace {
-            if entry.is_mutable() {
-                let mut constants = self.constants.borrow_mut();
-                args.iter().for_each(|v| v.for_each_tensor(&mut |t| drop(constants.remove(&t.storage().id()))));
-            }
-            return Ok(None);
-        }
-        let real = args.iter().map(|v| v.map_tensors(&mut |t| Ok(of(t).unwrap_or_else(|| t.clone())))).collect::<Result<Vec<_>>>()?;
-        let result = run_backend(entry, &real, false)?;
-        if is_inplace {
-            return Ok(args.first().cloned());
-        }
-        let mut is_small = true;
-        result.for_each_tensor(&mut |t| is_small &= t.numel().as_int().is_some_and(|n| n <= 1));
-        if is_small { result.map_tensors(&mut |t| self.constant(t)).map(Some) } else { Ok(None) }
     }
 }
 

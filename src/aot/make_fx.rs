@@ -4,6 +4,7 @@
 //! to stays one, and nothing is left out because nobody reads it. On real tensors the kernels run as well, on the tensors given.
 //! With `pre_dispatch`, as `torch.export` traces, operators are recorded where they are called: what is composed of others stays whole.
 
+use super::constants::Constants;
 use super::schemas::{Decompose, Provider};
 use super::trace::{Pushed, TraceLayer, Tracer, begin_tracing, coming_from, end_tracing};
 use crate::dispatch::{
@@ -43,10 +44,15 @@ struct Recording {
     /// Whether it records calls, not only what is calculated with sizes.
     sees_calls: bool,
     symbols: Option<ShapeEnv>,
+    constants: Constants,
 }
 
 impl Recording {
     fn record(&self, entry: &'static OpEntry, args: &[Value]) -> Result<Value> {
+        let known = self.constants.computed(entry, args)?;
+        if let (Some(number), true) = (&known, named::LOCAL_SCALAR_DENSE.is(entry)) {
+            return Ok(number.clone());
+        }
         if named::is_any(entry, &[&named::LOCAL_SCALAR_DENSE, &named::EQUAL, &named::ALLCLOSE]) {
             let mut traced = false;
             args.iter().for_each(|v| v.for_each_tensor(&mut |t| traced |= self.tracer.knows(t)));
@@ -72,6 +78,13 @@ impl Recording {
             run_backend(entry, args, !self.real || modes().fake)?
         };
         self.tracer.record(entry, args, &result)?;
+        if let (true, Value::Tensor(t), Value::Tensor(constant)) = (named::LIFT_FRESH_COPY.is(entry), &result, &args[0]) {
+            if !constant.is_fake() && !self.tracer.knows(constant) {
+                self.constants.keep(t, constant)?;
+            }
+        } else if let Some(known) = &known {
+            self.constants.keep_all(&result, known)?;
+        }
         Ok(result)
     }
 }
@@ -297,6 +310,7 @@ pub fn make_fx(f: &dyn Fn(&[Value]) -> Result<Vec<Value>>, names: &[String], inp
         decompose: tracing.decompose,
         sees_calls: tracing.pre_dispatch.is_none(),
         symbols: tracing.symbols.clone(),
+        constants: Constants::default(),
     };
     set_modes(Modes { fake: !tracing.real, calls_as_aten: tracing.calls_as_aten, ..before });
     let _whole = tracing.calls_as_aten.then(|| KeepWhole::new(is_kernel_of_aten));

@@ -11,6 +11,7 @@
 pub mod bodies;
 pub mod check;
 pub mod compile;
+pub mod constants;
 pub mod context;
 mod dedupe;
 mod effects;

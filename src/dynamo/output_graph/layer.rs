@@ -1,7 +1,9 @@
 //! The layer of dispatch: operators are recorded and answered with fake tensors; those that need values break the graph.
 
 use super::tracer::Recorder;
-use crate::dispatch::{Call, Key, Layer, Modes, Naming, OpEntry, OpRef, Rule, Value, call_below, modes, named, set_modes};
+use crate::dispatch::{
+    Call, Exclude, Key, Layer, Modes, Naming, OpEntry, OpRef, Rule, Value, call_below, modes, named, run_backend, set_modes,
+};
 use crate::dynamo::graph_breaks::unsupported::Unsupported;
 use crate::error::{ErrorKind, Result};
 use crate::shape::SymInt;
@@ -83,6 +85,7 @@ impl Layer for CaptureLayer {
             args.iter().map(|v| v.map_tensors(&mut |t| recorder.wrap_tensor(t))).collect::<Result<Vec<_>>>()?
         };
         recorder.give_numbers(&inner)?;
+        let known = recorder.of_constants(entry, &inner)?;
         let before = set_modes(Modes { fake: true, ..modes() });
         let hooks = crate::autograd::WithoutSavedTensorHooks::new();
         let unbacked: Rc<RefCell<Vec<SymInt>>> = Rc::default();
@@ -103,6 +106,10 @@ impl Layer for CaptureLayer {
             return recorder.break_and_call(&Unsupported::dynamic_shape(operator), entry, &args);
         }
         let result = result.inspect_err(|e| recorder.note_failure(entry, &args, e))?;
+        match (&result, args.first()) {
+            (Value::Tensor(t), Some(Value::Tensor(constant))) if is_fresh => recorder.output().known.keep(t, constant)?,
+            _ => known.iter().try_for_each(|known| recorder.output().known.keep_all(&result, known))?,
+        }
         recorder.record(entry, if is_fresh { &args } else { &inner }, &result, before_call)?;
         for size in unbacked.take() {
             recorder.bind_size(&size, &result)?;
@@ -113,6 +120,21 @@ impl Layer for CaptureLayer {
 }
 
 impl Recorder {
+    /// The result of a call whose tensors are constants, computed.
+    fn of_constants(&self, entry: &'static OpEntry, args: &[Value]) -> Result<Option<Value>> {
+        let _outside = Exclude::only(Key::Capture);
+        let before = set_modes(Modes { fake: false, grad: false, ..modes() });
+        let computed = self.output().known.computed(entry, args);
+        set_modes(before);
+        computed
+    }
+
+    /// The number of a tensor that a script wrote down, or that follows from such alone.
+    pub fn constant_number(&self, t: &Tensor) -> Option<Value> {
+        let constant = self.output().known.of(&self.current(t)).filter(|c| c.numel().as_int() == Some(1))?;
+        run_backend(named::LOCAL_SCALAR_DENSE.get(), &[constant.into()], false).ok()
+    }
+
     /// Breaks the graph before an index in which a mask stands beside something else, where the size of what a mask selects breaks it: to
     /// Dynamo the whole index is one call.
     pub fn break_before_mask(&self, read: Vec<Tensor>) -> Result<()> {

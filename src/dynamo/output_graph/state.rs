@@ -3,6 +3,7 @@
 use super::backward_state::HookState;
 use super::graph_arg::GraphArg;
 use super::written::Writing;
+use crate::aot::constants::Constants;
 use crate::dispatch::Value;
 use crate::dynamo::dynamic_shapes::Symbols;
 use crate::graph::{Graph, NodeId};
@@ -43,6 +44,8 @@ pub(in crate::dynamo) struct OutputGraph {
     pub writing: Writing,
     /// Numbers of tensors that are part of the graph, by tensor.
     pub scalars: RefCell<HashMap<u64, Value>>,
+    /// Tensors that the script wrote down, whose numbers are known.
+    pub known: Constants,
     /// Subgraphs that calls may share.
     pub regions: RefCell<Vec<Region>>,
     /// Calls that `x[...]` makes.
@@ -133,6 +136,7 @@ impl Default for OutputGraph {
             symbols: RefCell::new(Symbols::of_trace()),
             sizes: Default::default(),
             regions: RefCell::default(),
+            known: Constants::default(),
             defined: Default::default(),
             stated: Default::default(),
             early: Default::default(),

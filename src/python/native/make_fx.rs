@@ -165,7 +165,7 @@ pub fn trace(
     let decompose = table.map(|table| decompose_by(&table, vm)).transpose()?;
     let calls_as_aten = mode != "symbolic" && !pre_dispatch;
     let pre_dispatch = pre_dispatch.then_some(nowhere as Provider);
-    let env = (mode == "symbolic" && pre_dispatch.is_none()).then(|| symbols.env.clone());
+    let env = (mode != "real" && pre_dispatch.is_none()).then(|| symbols.env.clone());
     let tracing = Tracing { class_name, real: mode == "real", decompose, pre_dispatch, calls_as_aten, symbols: env };
     let graph = make_fx(&flat_function(function, no_argument), &names, &given, tracing).map_err(|e| raise(e, vm))?;
     let symbols = symbols_object(symbols, vm);

@@ -32,7 +32,11 @@ type Reads = RefCell<Vec<Tensor>>;
 
 /// The number that a call takes off a tensor. Where a graph is captured that has no such numbers, something stands for it.
 fn number(t: &Tensor, reads: &Reads) -> Option<Value> {
-    match crate::dynamo::tracing::recorder() {
+    let recorder = crate::dynamo::tracing::recorder();
+    if let Some(known) = recorder.as_ref().and_then(|recorder| recorder.constant_number(t)) {
+        return Some(known);
+    }
+    match recorder {
         Some(recorder) if !recorder.wants_scalars() => {
             reads.borrow_mut().push(t.clone());
             Some(match t.dtype() {

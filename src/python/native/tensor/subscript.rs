@@ -76,7 +76,11 @@ fn index_item(o: &PyObject, vm: &VirtualMachine) -> PyResult<IndexItem> {
         Some(Value::Tensor(t)) if t.dim() == 0 && t.dtype() != Dtype::Bool && crate::dynamo::tracing::indexes_by_position() => {
             Ok(IndexItem::Position(t))
         }
-        Some(Value::Tensor(t)) => Ok(IndexItem::Tensor(t)),
+        Some(Value::Tensor(t)) => Ok(match known_number(&t) {
+            Some(Value::Int(i)) => IndexItem::Int(i),
+            Some(Value::Bool(b)) => IndexItem::Bool(b),
+            _ => IndexItem::Tensor(t),
+        }),
         // A string is a sequence, of which PyTorch would make a tensor.
         Some(Value::Str(_)) => Err(vm.new_type_error("new(): invalid data type 'str'")),
         _ => {
@@ -89,6 +93,11 @@ fn index_item(o: &PyObject, vm: &VirtualMachine) -> PyResult<IndexItem> {
             Ok(IndexItem::Int(SymInt::Int(to_int(index.as_object()).unwrap_or(i64::MAX))))
         }
     }
+}
+
+/// The number of an index that a script wrote down, where a graph is captured.
+fn known_number(t: &Tensor) -> Option<Value> {
+    crate::dynamo::tracing::recorder().filter(|_| t.dim() == 0)?.constant_number(t)
 }
 
 fn index_items(o: &PyObject, vm: &VirtualMachine) -> PyResult<Vec<IndexItem>> {
@@ -114,6 +123,7 @@ fn ends_graph(t: &Tensor, needle: &PyObject, value: Option<&PyObject>, vm: &Virt
         Some(parts) => parts.iter().filter_map(|part| super::convert::to_tensor(part)).collect(),
         None => super::convert::to_tensor(needle).into_iter().collect(),
     };
+    let indices: Vec<Tensor> = indices.into_iter().filter(|index| known_number(index).is_none()).collect();
     let is_mask = |index: &Tensor| matches!(index.dtype(), Dtype::Bool | Dtype::UInt8);
     let is_number =
         |index: &&Tensor| index.dim() == 0 && index.dtype().is_integral() && !is_mask(index) && index.imp().transform.borrow().is_none();
