@@ -124,7 +124,7 @@ fn plain_new(plain: &OnceLock<New>, class: PyTypeRef, args: FuncArgs, vm: &Virtu
 /// `int(x)`: a symbolic number stays symbolic while a call is recorded.
 fn int_new(class: PyTypeRef, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
     if let Some(number) = alone(&class, vm.ctx.types.int_type, &args)
-        && let Some(whole) = crate::python::native::tensor::symint::whole_number("trunc", number, vm)?
+        && let Some(whole) = crate::python::native::tensor::symint::whole_number("trunc", captured(number, vm)?.as_object(), vm)?
     {
         return Ok(whole);
     }
@@ -136,7 +136,7 @@ fn int_new(class: PyTypeRef, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
 /// `float(x)`, likewise.
 fn float_new(class: PyTypeRef, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
     if let Some(number) = alone(&class, vm.ctx.types.float_type, &args)
-        && let Some(float) = crate::python::native::tensor::symint::symbolic_to_float(number, vm)?
+        && let Some(float) = crate::python::native::tensor::symint::symbolic_to_float(captured(number, vm)?.as_object(), vm)?
     {
         return Ok(float);
     }
@@ -175,6 +175,11 @@ fn mapping_proxy_str(zelf: PyObjectRef, vm: &VirtualMachine) -> PyResult<String>
     let text = zelf.repr(vm)?.to_string_lossy().into_owned();
     let inner = text.strip_prefix("mappingproxy(").and_then(|t| t.strip_suffix(')'));
     Ok(inner.unwrap_or(&text).to_owned())
+}
+
+/// What a number is made of: that of a tensor, where the graph that is captured holds it.
+fn captured(o: &PyObjectRef, vm: &VirtualMachine) -> PyResult {
+    Ok(super::native::tensor::read_scalar(o, vm)?.unwrap_or_else(|| o.clone()))
 }
 
 /// Whether a tensor is what a number is made of.

@@ -24,7 +24,7 @@ pub mod span;
 mod stdio;
 #[cfg(not(target_arch = "wasm32"))]
 mod supervise;
-mod traceback;
+pub(crate) mod traceback;
 mod turn;
 
 use std::cell::{Cell, RefCell};

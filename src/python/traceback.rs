@@ -60,6 +60,15 @@ fn span(exception: &Py<PyBaseException>, run: &Run, vm: &VirtualMachine) -> Opti
     })
 }
 
+/// The innermost place in the script that an exception passed through, as the compiler's messages show it.
+pub fn source(exception: &Py<PyBaseException>) -> Option<crate::span::Source> {
+    entries(exception).into_iter().rev().find_map(|entry| {
+        let code = entry.frame.iframe().code();
+        let range = code.locations.get(usize::try_from(entry.lasti / 2).ok()?)?;
+        super::span::place_in(code, *range)
+    })
+}
+
 /// The traceback, outermost frame first.
 fn entries(exception: &Py<PyBaseException>) -> Vec<PyRef<PyTraceback>> {
     let mut entries: Vec<PyRef<PyTraceback>> = exception.traceback().map(|first| first.iter().collect()).unwrap_or_default();

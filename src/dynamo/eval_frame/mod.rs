@@ -16,8 +16,10 @@ use rustpython_vm::builtins::PyBaseExceptionRef;
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
 
-use super::cache::compiled_function::{self, CompiledFunction, closure_of, note_recompiled, stance};
+use super::cache::compiled_function::{self, CompiledFunction, closure_of, count_frame, note_recompiled, stance};
 use super::cache::found_inputs::Remembered;
+use super::graph_breaks::unsupported::Unsupported;
+use super::graph_breaks::user_code::from_user_code;
 use super::guards::manager;
 use super::resume_functions::About;
 use super::settings::switch;
@@ -132,8 +134,11 @@ pub fn call(
         }
         flushed = computes.map(|_| ());
     }
-    if result.is_err() {
-        first.count_without_graph(false);
+    match result.is_err() {
+        // What a break refused is traced again on the next call.
+        true if call.is_refused() => count_frame(false),
+        true => first.count_without_graph(false),
+        false => {}
     }
     drop(layer);
     around.leave();
@@ -147,7 +152,7 @@ pub fn call(
     match (result, flushed) {
         (Err(e), _) => Err(match uncaught {
             Some(error) => raise(error, vm),
-            None if fullgraph => untraced(e, vm),
+            None if fullgraph && !call.is_refused() => untraced(e, vm),
             None => e,
         }),
         (Ok(_), Err(e)) => Err(raise(e, vm)),
@@ -189,7 +194,7 @@ fn recorder_of(call: &Rc<Call>) -> Rc<Recorder> {
             realized: Rc::new(move || asked.realized()),
             on_break: Rc::new(move |recorder, reason, source| breaks.on_break(recorder, reason, source)),
             stores_result: Rc::new(frames::stores_result),
-            wants_sizes: Rc::new(|| switch("capture_dynamic_output_shape_ops")),
+            wants_sizes: Rc::new(move || fullgraph || switch("capture_dynamic_output_shape_ops")),
             breaks_call: Rc::new(move || calls.breaks_call()),
             wants_scalars: Rc::new(move || fullgraph || switch("capture_scalar_outputs")),
         }
@@ -254,14 +259,30 @@ fn may_serve(function: &CompiledFunction, place: usize, recorder: &Recorder) -> 
     entries.any(|entry| entry.captured.inputs.iter().zip(&*have).all(|(want, have)| want.spec.requires_grad == have.spec.requires_grad))
 }
 
-/// Dynamo does not capture a call that takes no symbol.
+/// What Dynamo says of an exception that nothing in a function catches, where a graph has to hold the whole function.
 fn untraced(e: PyBaseExceptionRef, vm: &VirtualMachine) -> PyBaseExceptionRef {
-    let is_symbol = e.class().is(vm.ctx.exceptions.type_error) && said(&e, vm).contains("SymFloat");
-    if !is_symbol {
+    let classes = &vm.ctx.exceptions;
+    let message = said(&e, vm);
+    let home = e.class().as_object().get_attr("__module__", vm).and_then(|m| m.str(vm));
+    let is_of_compiler = home.is_ok_and(|m| m.to_string_lossy().starts_with("torch."));
+    // What this library lacks, and limits of a run, are no matter of the function's.
+    let is_of_run = message.contains("the playground") || [classes.memory_error, classes.recursion_error].iter().any(|c| e.class().is(*c));
+    if is_of_compiler || is_of_run || !e.fast_isinstance(classes.exception_type) {
         return e;
     }
-    let message = format!("TypeError when making fake tensor call\n  Explanation: {}", said(&e, vm));
-    raise(Error::new(ErrorKind::Unsupported, message), vm)
+    if e.class().is(classes.type_error) && message.contains("SymFloat") {
+        // A call that takes no symbol.
+        let message = format!("TypeError when making fake tensor call\n  Explanation: {message}");
+        return raise(Error::new(ErrorKind::Unsupported, message), vm);
+    }
+    let source = crate::python::traceback::source(&e);
+    let is_assert = source.as_ref().is_some_and(|s| s.code.starts_with("assert ") && e.class().is(classes.assertion_error));
+    let reason = match e.as_object().repr(vm) {
+        Ok(_) if is_assert => Unsupported::failed_assertion(),
+        Ok(shown) => Unsupported::observed_exception(&shown.to_string_lossy()),
+        Err(error) => return error,
+    };
+    raise(Error::new(ErrorKind::Unsupported, format!("{}{}", reason.text(), from_user_code(source.as_ref()))), vm)
 }
 
 /// Ends a graph of which nothing is compiled.

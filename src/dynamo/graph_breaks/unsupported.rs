@@ -587,6 +587,32 @@ impl Unsupported {
         Unsupported { ends_function: true, ..reason }
     }
 
+    /// The same, where a graph has to hold the whole function; `shown` is the exception's `repr`.
+    pub fn observed_exception(shown: &str) -> Self {
+        let hints = [
+            "Your code may result in an error when running in eager. Please double check that your code doesn't contain a similar error when actually running eager/uncompiled. You can do this by removing the `torch.compile` call, or by using `torch.compiler.set_stance(\"force_eager\")`. ",
+            "It may be possible to write Dynamo tracing rules for this code. Please report an issue to PyTorch if you encounter this graph break often and it is causing performance issues.",
+        ];
+        let hints = hints.map(str::to_owned).to_vec();
+        Unsupported { context: format!("raised exception {shown}"), hints, ..Self::exception() }
+    }
+
+    /// `assert` of what is false, where a graph has to hold the whole function.
+    pub fn failed_assertion() -> Self {
+        Self::new(
+            34,
+            "Data-dependent assertion failed (cannot compile partial graph)",
+            "Dynamo has determined when encountering a data-dependent assert failure that it should not compile the partial graph.",
+            "value: ConstantVariable(bool: False)",
+            &[
+                FUNDAMENTAL,
+                "Use `torch._assert()` to raise a hard AssertionError when the check fails. This error will propagate back the user code that called the compiled function (i.e. Dynamo will not trace any exception handling).",
+                "Remove the assert statement.",
+                "Move the assert statement outside of any context managers in order to graph break with partial graph compilation (if fullgraph=False).",
+            ],
+        )
+    }
+
     /// A loop whose backward reads a number off a tensor, where graphs hold none: the frame is skipped.
     pub fn backward_of_loop() -> Self {
         let reason = Self::new(0, "Backend compiler exception", "The backward of while_loop reads a number off a tensor.", "", &[]);

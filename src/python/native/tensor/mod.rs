@@ -40,7 +40,7 @@ pub(super) use functions::module_def;
 pub(crate) use hooks::{call_from_engine, grad_hook};
 pub(crate) use overloads::{bound, overload, overload_entry};
 pub(crate) use payload::{TensorBase, held_by_python, replace_payload, wrap};
-pub(crate) use reading::read_truth;
+pub(crate) use reading::{read_scalar, read_truth};
 pub(crate) use subclass::has_mode;
 pub(crate) use symint::{
     float_hint, float_object, function_of_number, guarded_number, made, note_made, object as size_object, symbolic, symbolic_float,

@@ -36,6 +36,19 @@ pub(super) fn read_index(t: &Tensor, vm: &VirtualMachine) -> PyResult<Value> {
     item(&t, vm)
 }
 
+/// The number that `float(t)` and `int(t)` convert, as part of the graph that is captured; `None` where that holds none.
+pub fn read_scalar(o: &PyObject, vm: &VirtualMachine) -> PyResult<Option<PyObjectRef>> {
+    if crate::dynamo::tracing::recorder().is_none_or(|recorder| !recorder.wants_scalars()) {
+        return Ok(None);
+    }
+    let Some(t) = super::convert::to_tensor(o) else { return Ok(None) };
+    if t.numel().as_int() != Some(1) || t.dtype().is_complex() || t.dtype() == Dtype::Bool {
+        return Ok(None);
+    }
+    let _written = Written::Method("item").enter();
+    from_value(item(&t, vm)?, vm).map(Some)
+}
+
 /// `bool(t)`, where a graph is captured: a call that reads a number.
 pub fn read_truth(o: &PyObject, vm: &VirtualMachine) -> PyResult<Option<bool>> {
     let Some(t) = super::convert::to_tensor(o).filter(|t| t.numel().as_int() == Some(1)) else { return Ok(None) };
