@@ -4,16 +4,6 @@ use diagnostics::error::{Error, Result};
 use dispatch::{Call, Value, t};
 use tensor::{Dtype, Layout, Tensor};
 
-/// `fill` with an element per example.
-pub(super) fn fill(c: &Call) -> Result<Value> {
-    t!("copy", c.tensor("self")?, c.tensor("value")?).map(Value::from)
-}
-
-/// `fill_` with an element per example.
-pub(super) fn fill_inplace(c: &Call) -> Result<Value> {
-    t!("copy_", c.tensor("self")?, c.tensor("value")?).map(Value::from)
-}
-
 /// `linear` where transforms are in force: only whole batches of rows are one `addmm`.
 pub(super) fn linear(c: &Call) -> Result<Value> {
     let (input, weight) = (c.tensor("input")?, t!("t", c.tensor("weight")?)?);

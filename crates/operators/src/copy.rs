@@ -49,6 +49,16 @@ fn same_geometry(c: &Call) -> Result<Vec<tensor::Geometry>> {
     Ok(vec![(*c.tensor("self")?.geometry()).clone()])
 }
 
+/// `fill` under vmap, with an element per example.
+fn fill_batched(c: &Call) -> Result<Value> {
+    t!("copy", c.tensor("self")?, c.tensor("value")?).map(Value::from)
+}
+
+/// `fill_` under vmap, with an element per example.
+fn fill_inplace_batched(c: &Call) -> Result<Value> {
+    t!("copy_", c.tensor("self")?, c.tensor("value")?).map(Value::from)
+}
+
 /// Registers the family.
 pub fn register(b: &mut OpBuilder) {
     let pass: fn(&dispatch::Backward) -> Result<Grads> = |b| Grads::one(b, "self", || b.grad().cloned());
@@ -94,7 +104,7 @@ pub fn register(b: &mut OpBuilder) {
         .inplace();
     b.at("fill_.Scalar").complex(Complex::ByParts).grad("FillBackward2", &[], zero_grad);
     b.op("fill.Tensor(Tensor self, Tensor value) -> Tensor", Rule::Fresh(filled))
-        .batch(Batch::Composed(super::batch_composed::fill))
+        .batch(Batch::Composed(fill_batched))
         .complex(Complex::ByParts)
         .grad("FillBackward1", &[], |b| {
             let mut grads = Grads::new(b);
@@ -103,7 +113,7 @@ pub fn register(b: &mut OpBuilder) {
             Ok(grads)
         });
     b.inplace();
-    b.at("fill_.Tensor").complex(Complex::ByParts).batch(Batch::Composed(super::batch_composed::fill_inplace));
+    b.at("fill_.Tensor").complex(Complex::ByParts).batch(Batch::Composed(fill_inplace_batched));
     b.op("zero(Tensor self) -> Tensor", Rule::Fresh(cloned))
         .doc("Every element set to zero.")
         .function()
