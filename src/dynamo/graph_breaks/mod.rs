@@ -1,5 +1,6 @@
 //! Graph breaks: what is said of them, and what a graph returns that ends at one.
 
+mod exceptions;
 pub(super) mod handle;
 pub(super) mod kinds;
 pub(super) mod unsupported;

@@ -12,7 +12,7 @@ pub struct Unsupported {
     /// PyTorch's number of the kind of break.
     number: u32,
     /// Whether it gives the function up, whatever its number says.
-    ends_function: bool,
+    pub(super) ends_function: bool,
     /// Whether that goes for the function that it happens in alone, not for those that call it.
     spares_callers: bool,
     /// Whether it happens in what an instruction reads before it does its work.
@@ -31,10 +31,16 @@ const DATA_DEPENDENT: u32 = u32::MAX;
 /// PyTorch's number 7, where that does not give the function up: the call of a builtin.
 const SKIPPED_BUILTIN: u32 = u32::MAX - 7;
 
-const FUNDAMENTAL: &str = "This graph break is fundamental - it is unlikely that Dynamo will ever be able to trace through your code. Consider finding a workaround.";
+pub(super) const FUNDAMENTAL: &str = "This graph break is fundamental - it is unlikely that Dynamo will ever be able to trace through your code. Consider finding a workaround.";
 
 impl Unsupported {
-    fn new(number: u32, title: impl Into<String>, explanation: impl Into<String>, context: impl Into<String>, hints: &[&str]) -> Self {
+    pub(super) fn new(
+        number: u32,
+        title: impl Into<String>,
+        explanation: impl Into<String>,
+        context: impl Into<String>,
+        hints: &[&str],
+    ) -> Self {
         Unsupported {
             number,
             title: title.into(),
@@ -573,44 +579,6 @@ impl Unsupported {
     pub fn in_operator(self, operator: &str) -> Self {
         let title = format!("{}\n  Higher Order Operator: {operator}", self.title);
         Unsupported { title, is_in_body: true, ..self }
-    }
-
-    /// An exception of the script's, where nothing of the script's catches it: the frame is skipped.
-    pub fn exception() -> Self {
-        let reason = Self::new(
-            88,
-            "Observed exception",
-            "Dynamo found no exception handler at the top-level compiled function when encountering an exception. Exception will propagate outside the compiled region.",
-            "",
-            &[],
-        );
-        Unsupported { ends_function: true, ..reason }
-    }
-
-    /// The same, where a graph has to hold the whole function; `shown` is the exception's `repr`.
-    pub fn observed_exception(shown: &str) -> Self {
-        let hints = [
-            "Your code may result in an error when running in eager. Please double check that your code doesn't contain a similar error when actually running eager/uncompiled. You can do this by removing the `torch.compile` call, or by using `torch.compiler.set_stance(\"force_eager\")`. ",
-            "It may be possible to write Dynamo tracing rules for this code. Please report an issue to PyTorch if you encounter this graph break often and it is causing performance issues.",
-        ];
-        let hints = hints.map(str::to_owned).to_vec();
-        Unsupported { context: format!("raised exception {shown}"), hints, ..Self::exception() }
-    }
-
-    /// `assert` of what is false, where a graph has to hold the whole function.
-    pub fn failed_assertion() -> Self {
-        Self::new(
-            34,
-            "Data-dependent assertion failed (cannot compile partial graph)",
-            "Dynamo has determined when encountering a data-dependent assert failure that it should not compile the partial graph.",
-            "value: ConstantVariable(bool: False)",
-            &[
-                FUNDAMENTAL,
-                "Use `torch._assert()` to raise a hard AssertionError when the check fails. This error will propagate back the user code that called the compiled function (i.e. Dynamo will not trace any exception handling).",
-                "Remove the assert statement.",
-                "Move the assert statement outside of any context managers in order to graph break with partial graph compilation (if fullgraph=False).",
-            ],
-        )
     }
 
     /// A loop whose backward reads a number off a tensor, where graphs hold none: the frame is skipped.
