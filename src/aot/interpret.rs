@@ -152,7 +152,6 @@ fn run_with(graph: &Graph, drops: &Drops, inputs: &mut Vec<Value>, tell: bool) -
                         annotation: node.meta.annotation.clone().or_else(|| before.annotation.clone()),
                         from_node: Some(node.name.clone()),
                         numbers: node.inputs().iter().filter_map(|id| symbolic(&values[id.0 as usize])).collect(),
-                        policy: before.policy,
                         checkpoint_depth: before.checkpoint_depth,
                     })
                 });

@@ -5,7 +5,9 @@ use crate::autograd;
 use crate::decompositions::Table;
 use crate::dispatch::{Fact, OpEntry, Type, Value, named};
 use crate::error::Result;
-use crate::graph::{Annotation, Arg, FakeValue, Graph, Meta, Node, NodeId, SourceFn, SourceName, Target, compute_float, snake_case};
+use crate::graph::{
+    Annotation, Arg, FakeValue, Graph, Meta, Node, NodeId, Recompute, SourceFn, SourceName, Target, compute_float, snake_case,
+};
 use crate::shape::{Expr, FloatExpr, SymInt};
 use crate::span::{ModuleStack, Source};
 use crate::tensor::Tensor;
@@ -25,8 +27,8 @@ mod sizes;
 pub use calls::Piece;
 pub use layer::{Pushed, TraceLayer};
 pub use origin::{
-    CheckpointPolicy, Origin, add_checkpoint_policy, coming_from, keep_annotations, next_checkpoint_region, origin, preserve_meta,
-    reset_checkpoint_regions, script_annotation, set_annotation, set_origin, set_replayed, set_unwatched,
+    CheckpointPolicy, Origin, add_checkpoint_contexts, coming_from, enter_checkpoint, keep_annotations, next_checkpoint_region, origin,
+    preserve_meta, reset_checkpoint_regions, script_annotation, set_annotation, set_origin, set_replayed, set_unwatched,
 };
 use sizes::{InputSize, OwnSize};
 
@@ -489,13 +491,20 @@ impl Tracer {
         }
     }
 
+    /// How many nodes there are.
+    pub fn position(&self) -> usize {
+        self.graph.borrow().nodes().count()
+    }
+
+    /// Says what becomes of the nodes from a position on.
+    pub fn tag(&self, position: usize, recompute: Recompute) {
+        let ids: Vec<NodeId> = self.graph.borrow().nodes().skip(position).map(|n| n.id).collect();
+        ids.into_iter().for_each(|id| self.graph.borrow_mut().node_mut(id).meta.recompute = Some(recompute));
+    }
+
     pub(super) fn record(&self, entry: &'static OpEntry, args: &[Value], result: &Value) -> Result<()> {
         let (positional, keywords) = self.arguments(entry, args)?;
-        let mut meta = Meta { value: Some(fake_value(result)), ..self.meta() };
-        let policy = origin().policy.filter(|_| !named::DETACH.is(entry) && !self.in_backward.get());
-        if let Some(policy) = policy.and_then(origin::checkpoint_policy) {
-            meta.recompute = Some(policy(entry, args, result)?);
-        }
+        let meta = Meta { value: Some(fake_value(result)), ..self.meta() };
         let id =
             self.graph.borrow_mut().call(&snake_case(entry.node_name()), Target::Op(entry.name.into()), positional, keywords, meta.clone());
         match result {

@@ -510,7 +510,7 @@ mod native {
         function: PyObjectRef,
         args: rustpython_vm::builtins::PyTupleRef,
         kwargs: rustpython_vm::builtins::PyDictRef,
-        policy: Option<PyObjectRef>,
+        context_fn: Option<PyObjectRef>,
         use_reentrant: bool,
         otherwise: PyObjectRef,
         vm: &VirtualMachine,
@@ -518,11 +518,24 @@ mod native {
         let call = func_args(&args, &kwargs);
         match call::recorder() {
             Some(recorder) => {
-                let done = crate::dynamo::variables::higher_order_ops::checkpoint(&recorder, &function, call, policy, use_reentrant, vm)?;
+                let done =
+                    crate::dynamo::variables::higher_order_ops::checkpoint(&recorder, &function, call, context_fn, use_reentrant, vm)?;
                 done.map_or_else(|| otherwise.call((), vm), Ok)
             }
             None => function.call(call, vm),
         }
+    }
+
+    /// Whether a `context_fn` was called for a body that was captured before.
+    #[pyfunction]
+    fn _knows_contexts(context_fn: PyObjectRef) -> bool {
+        crate::dynamo::variables::higher_order_ops::contexts_number(&context_fn).is_some()
+    }
+
+    /// Keeps a `context_fn` that was called for the first time, with the policy that it gave.
+    #[pyfunction]
+    fn _keep_contexts(context_fn: PyObjectRef, policy: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
+        crate::dynamo::variables::higher_order_ops::keep_contexts(context_fn, policy, vm)
     }
 
     /// Calls a function that is marked to be compiled once.

@@ -28,8 +28,6 @@ pub struct Origin {
     pub from_node: Option<Rc<str>>,
     /// Symbolic numbers that the script hands to it.
     pub numbers: Vec<Expr>,
-    /// The number of the script's policy that decides on each call.
-    pub policy: Option<u32>,
     /// How many checkpointed regions it is in.
     pub checkpoint_depth: usize,
 }
@@ -37,10 +35,13 @@ pub struct Origin {
 /// A script's checkpoint policy: what becomes of a call, given its arguments and its result.
 pub type CheckpointPolicy = Rc<dyn Fn(&'static OpEntry, &[Value], &Value) -> Result<Recompute>>;
 
+/// A script's `context_fn`: called for every pass over a checkpointed body, it gives the policy of that pass.
+pub type CheckpointContexts = Rc<dyn Fn() -> Result<CheckpointPolicy>>;
+
 thread_local! {
     static ORIGIN: RefCell<Origin> = RefCell::default();
     static UNWATCHED: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
-    static POLICIES: RefCell<Vec<CheckpointPolicy>> = const { RefCell::new(Vec::new()) };
+    static CONTEXTS: RefCell<Vec<CheckpointContexts>> = const { RefCell::new(Vec::new()) };
     static REGIONS: Cell<u32> = const { Cell::new(0) };
     static REPLAYED: Cell<Option<u64>> = const { Cell::new(None) };
     static ANNOTATION: RefCell<Option<Rc<Annotation>>> = const { RefCell::new(None) };
@@ -123,9 +124,9 @@ pub(super) fn take_unwatched() -> Vec<u64> {
     UNWATCHED.take()
 }
 
-/// The checkpoint policy of a number.
-pub(super) fn checkpoint_policy(number: u32) -> Option<CheckpointPolicy> {
-    POLICIES.with_borrow(|p| p.get(number as usize).cloned())
+/// The policy of a pass over a checkpointed body, by the number of its contexts.
+pub fn enter_checkpoint(number: u32) -> Result<Option<CheckpointPolicy>> {
+    CONTEXTS.with_borrow(|known| known.get(number as usize).cloned()).map(|contexts| contexts()).transpose()
 }
 
 /// Says that a traced tensor is kept by a script's own backward without `save_for_backward`: writes to it go unnoticed.
@@ -139,16 +140,16 @@ pub fn next_checkpoint_region() -> u32 {
     REGIONS.get()
 }
 
-/// Keeps a checkpoint policy under a number.
-pub fn add_checkpoint_policy(policy: CheckpointPolicy) -> u32 {
-    POLICIES.with_borrow_mut(|p| {
-        p.push(policy);
-        p.len() as u32 - 1
+/// Keeps a script's `context_fn` under a number.
+pub fn add_checkpoint_contexts(contexts: CheckpointContexts) -> u32 {
+    CONTEXTS.with_borrow_mut(|known| {
+        known.push(contexts);
+        known.len() as u32 - 1
     })
 }
 
-/// Counts checkpointed regions anew and forgets policies.
+/// Counts checkpointed regions anew and forgets contexts.
 pub fn reset_checkpoint_regions() {
     REGIONS.set(0);
-    POLICIES.take();
+    CONTEXTS.take();
 }

@@ -7,12 +7,13 @@ use std::rc::Rc;
 
 use rustpython_vm::builtins::PyStr;
 use rustpython_vm::function::FuncArgs;
+use rustpython_vm::vm::thread::with_current_vm;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
 
 use super::backward_state;
 use super::torch::name_results;
 use crate::aot::subclass::fake_like;
-use crate::aot::trace::add_checkpoint_policy;
+use crate::aot::trace::{CheckpointPolicy, add_checkpoint_contexts};
 use crate::autograd::{Body, Node, gradient_edge, meta, rebase_history};
 use crate::dispatch::{Modes, Value, modes, set_modes};
 use crate::dynamo::containers::for_each_leaf;
@@ -35,26 +36,55 @@ pub(in crate::dynamo) fn nodes(ids: impl IntoIterator<Item = NodeId>) -> Vec<Arg
     ids.into_iter().map(Arg::Node).collect()
 }
 
+/// A script's `context_fn`, with the policy that it gave when it was first called.
+struct Contexts {
+    number: u32,
+    context_fn: PyObjectRef,
+    policy: PyObjectRef,
+}
+
 thread_local! {
-    /// Policies of the script, by number.
-    static POLICIES: RefCell<Vec<(u32, PyObjectRef)>> = const { RefCell::new(Vec::new()) };
+    static CONTEXTS: RefCell<Vec<Contexts>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Forgets the script's policies.
+/// Forgets the script's functions.
 pub fn reset() {
-    POLICIES.take();
+    CONTEXTS.take();
 }
 
-/// The number of a policy: a function `(ctx, op, *args, **kwargs)` or a list of overloads to save. Equal ones have one number.
-fn policy_number(policy: &PyObjectRef, vm: &VirtualMachine) -> PyResult<u32> {
-    for (number, known) in POLICIES.with_borrow(Clone::clone) {
-        if vm.bool_eq(&known, policy)? {
-            return Ok(number);
+/// The number of a `context_fn` that was called before.
+pub fn contexts_number(context_fn: &PyObject) -> Option<u32> {
+    CONTEXTS.with_borrow(|known| known.iter().find(|c| c.context_fn.is(context_fn)).map(|c| c.number))
+}
+
+/// Keeps a `context_fn` that was called for the first time and gave a policy: a function `(ctx, op, *args, **kwargs)` or a list of
+/// overloads to save. The first pass over a body has that one, later ones call it again.
+pub fn keep_contexts(context_fn: PyObjectRef, policy: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
+    // One that is made on every call, as a `partial`, is told by what it gives.
+    let mut equal = None;
+    for (number, known) in CONTEXTS.with_borrow(|known| known.iter().map(|c| (c.number, c.policy.clone())).collect::<Vec<_>>()) {
+        if equal.is_none() && vm.bool_eq(&known, &policy)? {
+            equal = Some(number);
         }
     }
-    let decide = policy.clone();
-    let number = add_checkpoint_policy(Rc::new(move |entry, args, result| {
-        rustpython_vm::vm::thread::with_current_vm(|vm| {
+    let number = equal.unwrap_or_else(|| {
+        let (context_fn, first) = (context_fn.clone(), RefCell::new(Some(policy.clone())));
+        add_checkpoint_contexts(Rc::new(move || {
+            let policy = match first.take() {
+                Some(policy) => policy,
+                None => with_current_vm(|vm| context_fn.call((), vm)?.get_item(&0, vm)?.get_attr("policy", vm)).map_err(raised)?,
+            };
+            Ok(asked(policy))
+        }))
+    });
+    CONTEXTS.with_borrow_mut(|known| known.push(Contexts { number, context_fn, policy }));
+    Ok(())
+}
+
+/// A policy of the script's as the tracer asks it.
+fn asked(decide: PyObjectRef) -> CheckpointPolicy {
+    Rc::new(move |entry, args, result| {
+        with_current_vm(|vm| {
             let op = overload(entry, vm);
             let chosen = match items(&decide) {
                 Some(saved) => {
@@ -88,9 +118,7 @@ fn policy_number(policy: &PyObjectRef, vm: &VirtualMachine) -> PyResult<u32> {
                 _ => Recompute::PreferRecompute,
             })
         })
-    }));
-    POLICIES.with_borrow_mut(|p| p.push((number, policy.clone())));
-    Ok(number)
+    })
 }
 
 /// Runs a function on what is recorded and cuts it out as the body of `tag_activation_checkpoint`. Gives nothing where the function changes
@@ -99,7 +127,7 @@ pub fn checkpoint(
     recorder: &Rc<Recorder>,
     function: &PyObjectRef,
     args: FuncArgs,
-    policy: Option<PyObjectRef>,
+    context_fn: Option<PyObjectRef>,
     use_reentrant: bool,
     vm: &VirtualMachine,
 ) -> PyResult<Option<PyObjectRef>> {
@@ -108,7 +136,7 @@ pub fn checkpoint(
         break_graph(&reason.in_operator("torch.utils.checkpoint.checkpoint")).map_err(|e| raise(e, vm))?;
         return Ok(None);
     }
-    let policy = policy.map(|p| policy_number(&p, vm)).transpose()?;
+    let policy = context_fn.and_then(|f| contexts_number(&f));
     let mut given = Vec::new();
     args.args.iter().for_each(|o| tensors_in(o, &mut given));
     args.kwargs.values().for_each(|o| tensors_in(o, &mut given));

@@ -237,11 +237,15 @@ def _captured(function, args, kwargs, options):
         raise torch._dynamo.exc.InternalTorchDynamoError(
             f"NotImplementedError: checkpoint not implemented for {kind} context_fn"
         )
-    around = context_fn()[0]
-    if context_fn is not noop_context_fn and type(around).__name__ != "_CachingTorchDispatchMode":
-        _native_compile._graph_break("titled", "torch.utils.checkpoint with a context_fn of its own")
-        return otherwise()
-    return _native_compile._checkpoint(function, args, kwargs, getattr(around, "policy", None), False, otherwise)
+    if context_fn is noop_context_fn:
+        return _native_compile._checkpoint(function, args, kwargs, None, False, otherwise)
+    if not _native_compile._knows_contexts(context_fn):
+        around = context_fn()[0]
+        if type(around).__name__ != "_CachingTorchDispatchMode":
+            _native_compile._graph_break("titled", "torch.utils.checkpoint with a context_fn of its own")
+            return otherwise()
+        _native_compile._keep_contexts(context_fn, around.policy)
+    return _native_compile._checkpoint(function, args, kwargs, context_fn, False, otherwise)
 
 
 def _is_reentrant(use_reentrant, kwargs):
