@@ -526,6 +526,20 @@ mod native {
         }
     }
 
+    /// Refuses what a loop's function gives where it does not look as what the loop began with.
+    #[pyfunction]
+    fn _check_carried(
+        operator: PyStrRef,
+        first: PyStrRef,
+        second: PyStrRef,
+        left: Vec<PyObjectRef>,
+        right: Vec<PyObjectRef>,
+        vm: &VirtualMachine,
+    ) -> PyResult<()> {
+        let (first, second) = (first.to_string_lossy(), second.to_string_lossy());
+        crate::dynamo::variables::control_flow::check_leaves(&operator.to_string_lossy(), [&first, &second], &left, &right, vm)
+    }
+
     /// Whether a `context_fn` was called for a body that was captured before.
     #[pyfunction]
     fn _knows_contexts(context_fn: PyObjectRef) -> bool {

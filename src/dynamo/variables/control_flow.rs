@@ -541,6 +541,18 @@ fn specs_of(tensors: &[Option<Tensor>]) -> Vec<Carried> {
     tensors.iter().flatten().map(|t| Carried::Tensor(t.spec())).collect()
 }
 
+/// The same where nothing is captured, of the leaves of what a function was given and gave.
+pub fn check_leaves(operator: &str, names: [&str; 2], left: &[PyObjectRef], right: &[PyObjectRef], vm: &VirtualMachine) -> PyResult<()> {
+    let looks = |leaves: &[PyObjectRef]| {
+        let look = |o: &PyObjectRef| match to_tensor(o) {
+            Some(t) => Ok(Carried::Tensor(t.spec())),
+            None => o.repr(vm).map(|shown| Carried::Number(shown.to_string_lossy().into_owned())),
+        };
+        leaves.iter().map(look).collect::<PyResult<Vec<_>>>()
+    };
+    check_carried(operator, names, &looks(left)?, &looks(right)?, vm)
+}
+
 /// What is carried from one call to the next looks the same.
 fn check_carried(operator: &str, names: [&str; 2], left: &[Carried], right: &[Carried], vm: &VirtualMachine) -> PyResult<()> {
     let sizes = |s: &TensorSpec| {
@@ -556,10 +568,12 @@ fn check_carried(operator: &str, names: [&str; 2], left: &[Carried], right: &[Ca
         let dtype = if s.dtype == Dtype::Float32 { String::new() } else { format!(", dtype={}", s.dtype) };
         format!("FakeTensor(..., size=({}{comma}){dtype})", sizes(s))
     };
+    let same = |x: &[SymInt], y: &[SymInt]| x.len() == y.len() && x.iter().zip(y).all(|(x, y)| x.statically_eq(y.clone()));
+    let tuple = |numbers: &[SymInt]| match numbers {
+        [one] => format!("({one},)"),
+        several => format!("({})", several.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
+    };
     let mut found = Vec::new();
-    if left.len() != right.len() {
-        found.push(format!("{} of {} and {} of {}", left.len(), names[0], right.len(), names[1]));
-    }
     for (i, (left, right)) in left.iter().zip(right).enumerate() {
         let (a, b) = match (left, right) {
             (Carried::Tensor(a), Carried::Tensor(b)) => (a, b),
@@ -572,11 +586,12 @@ fn check_carried(operator: &str, names: [&str; 2], left: &[Carried], right: &[Ca
         };
         let (x, y) = (&a.geometry.sizes, &b.geometry.sizes);
         let differs = [
-            (
-                x.len() != y.len() || !x.iter().zip(y).all(|(x, y)| x.statically_eq(y.clone())),
-                format!("shape: torch.Size([{}]) vs torch.Size([{}])", sizes(a), sizes(b)),
-            ),
+            (!same(x, y), format!("shape: torch.Size([{}]) vs torch.Size([{}])", sizes(a), sizes(b))),
             (a.dtype != b.dtype, format!("dtype: {} vs {}", a.dtype, b.dtype)),
+            (
+                !same(&a.geometry.strides, &b.geometry.strides),
+                format!("stride: {} vs {}", tuple(&a.geometry.strides), tuple(&b.geometry.strides)),
+            ),
             (a.device != b.device, format!("device: {} vs {}", a.device, b.device)),
         ];
         let differs: Vec<String> = differs.into_iter().filter(|(differs, _)| *differs).map(|(_, said)| format!("'{said}'")).collect();
@@ -584,15 +599,14 @@ fn check_carried(operator: &str, names: [&str; 2], left: &[Carried], right: &[Ca
             found.push(format!("pair[{i}] differ in {}, where lhs is {} and rhs is {}", differs.join(", "), shown(left), shown(right)));
         }
     }
-    if found.is_empty() {
-        return Ok(());
-    }
     let [first, second] = names;
-    let said = format!(
-        "Expected {first} and {second} to have same metadata but found:\n{}\n  Higher Order Operator: {}",
-        found.join("\n"),
-        full_name(operator)
-    );
+    let all = |carried: &[Carried]| carried.iter().map(shown).collect::<Vec<_>>().join(", ");
+    let differ = match (left.len() == right.len(), found.is_empty()) {
+        (true, true) => return Ok(()),
+        (true, false) => format!("same metadata but found:\n{}", found.join("\n")),
+        (false, _) => format!("same number of outputs but got lhs:[{}] and rhs:[{}]", all(left), all(right)),
+    };
+    let said = format!("Expected {first} and {second} to have {differ}\n  Higher Order Operator: {}", full_name(operator));
     let place = from_user_code(crate::span::current_source().as_ref());
     let class = crate::python::native::calls::imported("torch._dynamo.exc", vm)?.get_attr("UncapturedHigherOrderOpError", vm)?;
     match class.call((format!("{said}{place}"),), vm)?.downcast() {

@@ -3,7 +3,7 @@
 pub(super) mod autograd_function;
 pub(super) mod backward_state;
 pub(super) mod closures;
-pub(super) mod control_flow;
+pub(in crate::dynamo) mod control_flow;
 pub(super) mod flex_attention;
 pub(super) mod higher_order_ops;
 pub(super) mod invoke_subgraph;

@@ -2,7 +2,7 @@
 
 import torch
 from torch import _native_compile
-from torch._higher_order_ops._flat import Flat, in_rows, traced
+from torch._higher_order_ops._flat import Flat, checked, in_rows, traced
 from torch._higher_order_ops._node import as_one_node
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
@@ -63,9 +63,18 @@ def _check(combine_fn, first, rows, dim, reverse):
 
 
 def _run(function, carry, rows):
-    results = []
-    for row in zip(*rows):
-        leaves = function(*carry, *row)
-        carry, given = leaves[: len(carry)], leaves[len(carry) :]
+    init, results = carry, []
+    # Without rows, one of zeros says what they would be.
+    given_rows = list(zip(*rows)) or [tuple(t.new_zeros(t.shape[1:]) for t in rows)]
+    for row in given_rows:
+        # What its function may not do, it does the first time.
+        operands = (*carry, *row)
+        leaves = function(*operands) if results else checked("torch.ops.higher_order.scan", function, operands, False)
+        carry, given = leaves[: len(init)], leaves[len(init) :]
+        if not results:
+            _native_compile._check_carried("scan", "init", "carry", list(init), list(carry))
         results.append(given)
-    return function.together([*carry, *in_rows(results)])
+    out = in_rows(results)
+    if not rows[0].shape[0]:
+        carry, out = [t.clone() for t in init], tuple(t if t is None else t[:0] for t in out)
+    return function.together([*carry, *out])

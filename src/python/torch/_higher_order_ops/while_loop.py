@@ -46,14 +46,10 @@ def _run(cond_fn, body_fn, carried_inputs):
     while goes_on:
         # What its functions may not do, they do the first time.
         values = checked("torch.while_loop", body_fn, values, False) if is_first else body_fn(*values)
+        if is_first:
+            given, began = tree_flatten(values)[0], tree_flatten(carried_inputs)[0]
+            _native_compile._check_carried("while_loop", "body_fn_output", "carried_inputs", given, began)
         is_first = False
-        if not isinstance(values, (tuple, list)):
-            raise AssertionError(f"body_fn should return a tuple but got {type(values)}")
-        if len(values) != len(carried_inputs):
-            raise AssertionError(
-                "body_fn should return the same number of elements as carried_inputs, got "
-                f"{len(values)} vs {len(carried_inputs)}"
-            )
         goes_on = _decides(cond_fn(*values))
     return values
 
