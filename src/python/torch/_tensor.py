@@ -68,6 +68,31 @@ class _TensorMeta(type):
     """The class of classes of tensors. A graph that is captured can hold a call of one."""
 
 
+# Warnings that were given: each comes once.
+_given = set()
+
+
+def _warn_of_dimensions(name, dim):
+    """Warns where a transposition that is meant for matrices is asked of something else."""
+    if dim == 2 or (dim != 0 and name != "T"):
+        return
+    if dim == 0:
+        advice = "Consider using x.conj()." if name in ("H", "mH") else "This function is the identity in these cases."
+        message = f"Tensor.{name} is deprecated on 0-D tensors. {advice}"
+    else:
+        message = (
+            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error in a "
+            "future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse "
+            "the dimensions of a tensor."
+        )
+    if message not in _given:
+        import warnings
+
+        _given.add(message)
+        warnings.warn(message, stacklevel=3)
+
+
+
 _native_subclass.watch_calls(_TensorMeta)
 
 
@@ -333,18 +358,22 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     @property
     def T(self):
+        _warn_of_dimensions("T", self.dim())
         return _native._ops_packet("aten", "numpy_T")(self)
 
     @property
     def mT(self):
+        _warn_of_dimensions("mT", self.dim())
         return _native._ops_packet("aten", "mT")(self)
 
     @property
     def H(self):
+        _warn_of_dimensions("H", self.dim())
         return _native._ops_packet("aten", "matrix_H")(self)
 
     @property
     def mH(self):
+        _warn_of_dimensions("mH", self.dim())
         return _native._ops_packet("aten", "mH")(self)
 
     # Elements through a Python function, and another memory

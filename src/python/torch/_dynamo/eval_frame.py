@@ -57,8 +57,10 @@ def compile(
             "Dynamo configs suppress_error and fail_on_recompile_limit_hit can not both be active at the same time."
         )
     _without_checks_of_distributions()
+    if model is None:
+        raise RuntimeError("Model can't be None")
     if not callable(model):
-        raise RuntimeError("Model can't be None" if model is None else "torch.compile expects a callable")
+        raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
     settings = None
     if backend is None or backend == "inductor":
         if mode is not None or options:
