@@ -9,8 +9,9 @@ mod compare;
 mod generated;
 
 use aot_playground::backend::cpu::bundle::{distance, output_names, parse_graph, run_bundle_cpu};
+use aot_playground::backend::cpu::step::Then;
 use aot_playground::backend::cpu::training::CpuTrainer;
-use aot_playground::backend::gpu::{GpuDevice, GpuTrainer, Input, compile, run_bundle};
+use aot_playground::backend::gpu::{Adapter, GpuDevice, GpuTrainer, Input, compile, run_bundle};
 use aot_playground::bundle::{BUNDLE_VERSION, BackwardBundle, Bundle, Named, Recipe, TensorData, Value};
 use aot_playground::graph::{Arg, Graph, Node, NodeId, Target};
 use compare::{Numbers, graph, on_cpu, run_both, run_cases, unknown};
@@ -70,8 +71,8 @@ fn training_is_the_same_on_both() {
         let bundle = bundle_of(&report["compilations"][0]);
         let parameters: Vec<String> = bundle.parameters.iter().map(|i| bundle.inputs[*i as usize].name.clone()).collect();
         let recipe = Recipe { parameters, loss: None, lr: 0.002, momentum: 0.5 };
-        let (mut on_cpu, _) = CpuTrainer::start(&bundle, &recipe).unwrap();
-        let (mut on_gpu, training) = pollster::block_on(GpuTrainer::start(device.clone(), &bundle, &recipe)).unwrap();
+        let (mut on_cpu, _) = CpuTrainer::start(&bundle, Then::Descend(&recipe)).unwrap();
+        let (mut on_gpu, training) = pollster::block_on(GpuTrainer::start(device.clone(), &bundle, Then::Descend(&recipe))).unwrap();
         assert!(training.dispatches > 0 && training.parameters == recipe.parameters, "{program}");
         let (mut expected, mut found) = (Vec::new(), Vec::new());
         for (count, lr) in [(1, 0.002), (6, 0.002), (3, 0.001)] {
@@ -137,9 +138,12 @@ fn what_cannot_be_run_is_an_error() {
 
 #[test]
 fn every_case_agrees() {
-    let Some(device) = device() else { return };
-    let wrong = pollster::block_on(run_cases(&device));
-    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    let Some(mut device) = device() else { return };
+    for software in [true, false] {
+        device.adapter = Adapter { software };
+        let wrong = pollster::block_on(run_cases(&device));
+        assert!(wrong.is_empty(), "kernels for a software adapter: {software}\n{}", wrong.join("\n\n"));
+    }
 }
 
 /// Random inputs, but for those that are known by name.

@@ -10,8 +10,9 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 
 use super::{from_js, scope};
+use crate::backend::cpu::step::Then;
 use crate::backend::{cpu, gpu};
-use crate::bundle::{Bundle, Device, Named, Recipe, RunError, RunResult, Training};
+use crate::bundle::{Bundle, Device, Named, Recipe, Roof, RunError, RunResult, Timed, Training};
 use crate::report::protocol::{FromGpu, Runner, ToGpu};
 
 /// Losses are told this often in milliseconds, about: as many steps at once as fit.
@@ -27,6 +28,7 @@ enum Trainer {
 thread_local! {
     // One for the life of the worker, with its pipelines; another once it is lost.
     static DEVICE: RefCell<Option<Rc<gpu::GpuDevice>>> = const { RefCell::new(None) };
+    static ROOF: Cell<Option<Roof>> = const { Cell::new(None) };
     // A page trains one thing at a time. It is taken out while it is at work.
     static TRAINER: RefCell<Option<Trainer>> = const { RefCell::new(None) };
     /// What waits its turn.
@@ -72,6 +74,7 @@ async fn handle(message: ToGpu) {
         ToGpu::Run { run, bundle, device } => (run, one_run(run, &bundle, device).await),
         ToGpu::Train { run, bundle, recipe, device, steps } => (run, train(run, &bundle, &recipe, device, steps).await),
         ToGpu::Continue { run, lr, steps } => (run, take_steps(run, steps, lr).await),
+        ToGpu::Time { run, bundle, recipe, device, seconds } => (run, time(run, &bundle, recipe.as_ref(), device, seconds).await),
         ToGpu::Print { .. } | ToGpu::Adjust { .. } | ToGpu::Pause => return,
     };
     if let Err(RunError { message, node }) = done {
@@ -102,26 +105,64 @@ pub async fn run_bundle(bundle: &Bundle, runner: Runner) -> Result<RunResult, Ru
 async fn train(run: u32, bundle: &Bundle, recipe: &Recipe, runner: Runner, steps: u32) -> Result<(), RunError> {
     // What was trained before is let go of.
     TRAINER.take();
-    let mut training = begin(bundle, recipe, runner).await?;
+    let mut training = begin(bundle, Then::Descend(recipe), runner).await?;
     name(&mut training.device).await;
     scope::post(&FromGpu::Training { run, training });
     take_steps(run, steps, recipe.lr).await
 }
 
-async fn begin(bundle: &Bundle, recipe: &Recipe, runner: Runner) -> Result<Training, RunError> {
+async fn begin(bundle: &Bundle, then: Then<'_>, runner: Runner) -> Result<Training, RunError> {
     let bundle = &*cpu::bundle::completed(bundle)?.0;
     let (trainer, training) = match runner {
         Runner::Webgpu => {
-            let (trainer, training) = gpu::GpuTrainer::start(device().await?, bundle, recipe).await?;
+            let (trainer, training) = gpu::GpuTrainer::start(device().await?, bundle, then).await?;
             (Trainer::Gpu(trainer), training)
         }
         Runner::Cpu => {
-            let (trainer, training) = cpu::training::CpuTrainer::start(bundle, recipe)?;
+            let (trainer, training) = cpu::training::CpuTrainer::start(bundle, then)?;
             (Trainer::Cpu(trainer), training)
         }
     };
     TRAINER.set(Some(trainer));
     Ok(training)
+}
+
+/// Steps that are timed at least, however long they take, and at most.
+const TIMED_STEPS: std::ops::RangeInclusive<usize> = 3..=1000;
+
+/// Takes steps for about so many seconds, and tells how long each took.
+async fn time(run: u32, bundle: &Bundle, recipe: Option<&Recipe>, runner: Runner, seconds: f64) -> Result<(), RunError> {
+    TRAINER.take();
+    let built = || DEVICE.with_borrow(|device| device.as_ref().map_or(0, |device| device.pipelines_built()));
+    let (before, began) = (built(), scope::now());
+    let training = begin(bundle, recipe.map_or(Then::Return, Then::Descend), runner).await?;
+    let lr = recipe.map_or(0.0, |recipe| recipe.lr);
+    let loss = training_steps(1, lr).await?.first().copied().unwrap_or(f64::NAN);
+    let mut timed = Timed {
+        device: training.device,
+        first_seconds: (scope::now() - began) / 1000.0,
+        loss,
+        pipelines: built() - before,
+        bytes: training.bytes,
+        notes: training.notes,
+        readable: training.readable,
+        ..Timed::default()
+    };
+    name(&mut timed.device).await;
+    let began = scope::now();
+    while timed.seconds.len() < *TIMED_STEPS.start()
+        || (scope::now() - began < seconds * 1000.0 && timed.seconds.len() < *TIMED_STEPS.end())
+    {
+        let step = scope::now();
+        training_steps(1, lr).await?;
+        timed.seconds.push((scope::now() - step) / 1000.0);
+    }
+    if let Some(Trainer::Gpu(mut trainer)) = TRAINER.take() {
+        (timed.kernels, timed.dispatches) = trainer.profile().await?;
+        timed.roof = Some(roof().await?);
+    }
+    scope::post(&FromGpu::Timed { run, timed });
+    Ok(())
 }
 
 /// Takes steps, as many at once as it may be silent for.
@@ -186,6 +227,16 @@ async fn device() -> Result<Rc<gpu::GpuDevice>, RunError> {
     let device = Rc::new(device.ok_or_else(|| failed("There is no WebGPU adapter.".to_owned()))?);
     DEVICE.set(Some(device.clone()));
     Ok(device)
+}
+
+/// The most that the device can do: measured once.
+async fn roof() -> Result<Roof, RunError> {
+    if let Some(known) = ROOF.get() {
+        return Ok(known);
+    }
+    let measured = gpu::roof(&*device().await?).await.map_err(|error| failed(error.to_string()))?;
+    ROOF.set(Some(measured));
+    Ok(measured)
 }
 
 /// Gives a device the name that WebGPU has for its adapter: wgpu hands on a description at most, and `web-sys` has WebGPU only behind

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe, it } from "node:test";
-import { choose, output, playground, settled, shows, text, write } from "./lib/page.mjs";
+import { choose, onGpu, output, playground, settled, shows, text, write } from "./lib/page.mjs";
 
 const MINE = 'import torch\nprint("mine, and dear")\n';
 
@@ -37,6 +37,7 @@ describe("a network that fails", () => {
     const page = await pages.open("", { ...failing, prepare: (page) => page.route(gone, (route) => route.abort()) });
     await settled(page);
     await page.getByRole("tab", { name: "Run on GPU" }).click();
+    await onGpu(page);
     const run = page.getByRole("button", { name: "Run forward and backward" });
     await run.click();
     await page.locator("[data-pane=run] .note.error").waitFor();
@@ -120,6 +121,7 @@ describe("a run on the device that does not end", () => {
     await shows(output(page), "tensor([0., 0., 0.])");
     await page.getByRole("tab", { name: "Run on GPU" }).click();
     const pane = page.locator("[data-pane=run]");
+    await onGpu(page);
     const run = pane.getByRole("button", { name: "Run forward", exact: true });
     await run.click();
     await pane.locator(".summary").waitFor();

@@ -1,16 +1,17 @@
 // Runs on the GPU, and on the CPU where there is none: values, kernels, training.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { playground, settled, shows, write } from "./lib/page.mjs";
+import { onGpu, playground, settled, shows, write } from "./lib/page.mjs";
 
-async function openPane(page) {
+async function openPane(page, { gpu = true } = {}) {
   await settled(page);
   await page.getByRole("tab", { name: "Run on GPU" }).click();
+  if (gpu) await onGpu(page);
   return page.locator("[data-pane=run]");
 }
 
-async function runExample(page) {
-  const pane = await openPane(page);
+async function runExample(page, how) {
+  const pane = await openPane(page, how);
   await page.getByRole("button", { name: "Run forward and backward" }).click();
   await shows(pane.locator(".summary"), /Backward/);
   return pane;
@@ -134,6 +135,48 @@ print("large")
     assert.ok(worst < 1e-4, `${worst} from the CPU`);
   });
 
+  it("takes the CPU where the adapter is a processor itself, and says why", async () => {
+    const page = await pages.open();
+    const pane = await openPane(page, { gpu: false });
+    await shows(pane.locator("[data-prefers]"), /a processor that plays GPU \(google swiftshader\)\. The CPU's own kernels are faster/);
+    await page.getByRole("button", { name: "Run forward and backward" }).click();
+    await shows(pane.locator(".adapter"), "CPU");
+    await onGpu(page);
+    assert.equal(await pane.locator("[data-prefers]").count(), 0);
+    await page.getByRole("button", { name: "Run forward and backward" }).click();
+    await shows(pane.locator(".adapter"), /software adapter/);
+  });
+
+  it("times steps on both devices; equal kernels are built once, and not again", async () => {
+    const page = await pages.open();
+    // Two layers of the same sizes, and so of the same kernels.
+    await write(
+      page,
+      "import torch\nlayers = [torch.nn.Linear(8, 8, bias=False) for _ in range(3)]\nmodel = torch.nn.Sequential(*layers)\ntorch.compile(model)(torch.randn(4, 8)).sum().backward()\nprint('three layers')\n",
+    );
+    await shows(page.locator("[data-pane=output]"), "three layers");
+    const pane = await openPane(page);
+    await view(page, "Timing");
+    await pane.getByLabel("with an update by SGD").check();
+    const time = async () => {
+      await pane.getByRole("button", { name: "Time steps" }).click();
+      await pane.locator("tr[data-device=cpu]").waitFor();
+      const cells = await pane.locator("tr[data-device=webgpu] td").allTextContents();
+      return { dispatches: Number(cells[4]), pipelines: Number(cells[5]) };
+    };
+    const first = await time();
+    assert.ok(first.pipelines > 0 && first.pipelines < first.dispatches, `${first.pipelines} pipelines of ${first.dispatches} dispatches`);
+    const losses = await pane.locator("tr[data-device]").evaluateAll((rows) => rows.map((row) => Number(row.dataset.loss)));
+    assert.ok(Math.abs(losses[0] - losses[1]) < 1e-5, `the loss is ${losses}`);
+    await shows(pane.locator("[data-roof]"), /FLOP\/s of products and sums, .*B\/s of a copy/);
+    await pane.getByRole("button", { name: /^WGSL/ }).first().click();
+    await shows(pane.locator(".buffers"), /b0 /);
+    await pane.getByRole("button", { name: "Time steps" }).click();
+    await pane.getByRole("button", { name: "Timing…" }).waitFor();
+    await pane.locator("tr[data-device=cpu]").waitFor();
+    assert.equal(await pane.locator("tr[data-device=webgpu] td").nth(5).textContent(), "0");
+  });
+
   it("says why something cannot be trained", async () => {
     const page = await pages.open();
     await write(page, "import torch\ntorch.compile(lambda x: x.sin())(torch.ones(3))\n");
@@ -211,7 +254,7 @@ describe("without WebGPU", () => {
 
   it("a run says so, and uses the CPU; training does too", async () => {
     const page = await pages.open();
-    const pane = await runExample(page);
+    const pane = await runExample(page, { gpu: false });
     await shows(pane, "offers no WebGPU");
     await shows(pane.locator(".adapter"), "CPU");
     assert.equal(await distance(pane), 0);

@@ -3,6 +3,29 @@ pub const CASES: &[(&str, &str, &str, &str)] = &[
     ("mm", r#"a: "f32[3, 5][5, 1]", b: "f32[5, 4][1, 5]""#, "mm = torch.ops.aten.mm.default(a, b)", "mm"),
     ("mm in tiles", r#"a: "f32[70, 33][1, 70]", b: "f32[33, 65][65, 1]""#, "mm = torch.ops.aten.mm.default(a, b)", "mm"),
     ("mm over much", r#"a: "f32[3, 3000][3000, 1]", b: "f32[3000, 4][4, 1]""#, "mm = torch.ops.aten.mm.default(a, b)", "mm"),
+    ("mm over a prime", r#"a: "f32[3, 1009][1009, 1]", b: "f32[1009, 5][5, 1]""#, "mm = torch.ops.aten.mm.default(a, b)", "mm"),
+    (
+        "few sums of much",
+        r#"a: "f32[2, 3, 4099][12297, 4099, 1]", h: "f16[2, 3001][3001, 1]", i: "i64[20011][1]""#,
+        "sum_1 = torch.ops.aten.sum.dim_IntList(a, [0, 2])
+        amax = torch.ops.aten.amax.default(a, [1, 2])
+        amin = torch.ops.aten.amin.default(a)
+        sigmoid = torch.ops.aten.sigmoid.default(a)
+        mean = torch.ops.aten.mean.default(sigmoid)
+        sum_2 = torch.ops.aten.sum.dim_IntList(h, [1])
+        sum_3 = torch.ops.aten.sum.default(i)
+        argmax = torch.ops.aten.argmax.default(a)",
+        "sum_1, amax, amin, mean, sum_2, sum_3, argmax",
+    ),
+    (
+        "a convolution of few channels over much",
+        r#"g: "f32[9, 2, 13, 11][286, 143, 11, 1]", x: "f32[9, 3, 13, 11][429, 143, 11, 1]", w: "f32[2, 3, 3, 3][27, 9, 3, 1]""#,
+        "convolution_backward = torch.ops.aten.convolution_backward.default(g, x, w, [2], [1, 1], [1, 1], [1, 1], False, [0, 0], 1, [True, True, True])
+        getitem = convolution_backward[0]
+        getitem_1 = convolution_backward[1]
+        getitem_2 = convolution_backward[2]",
+        "getitem, getitem_1, getitem_2",
+    ),
     (
         "linear with its activation",
         r#"a: "f32[40, 16][16, 1]", w: "f32[64, 16][16, 1]", b: "f32[64][1]""#,

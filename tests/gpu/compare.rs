@@ -11,9 +11,34 @@ use serde_bytes::ByteBuf;
 
 include!("cases.rs");
 
+/// Rows, columns and length of products: at, before and after the edges of tiles and of what is cut.
+const PRODUCTS: &[(usize, usize, usize)] = &[
+    (1, 1, 1),
+    (1, 9, 17),
+    (8, 8, 1),
+    (7, 65, 8),
+    (24, 24, 8),
+    (64, 64, 16),
+    (65, 63, 17),
+    (129, 31, 33),
+    (2, 2, 4097),
+    (0, 3, 5),
+    (3, 4, 0),
+];
+
 /// Runs every small graph on both; gives what is wrong.
 pub async fn run_cases(device: &GpuDevice) -> Vec<String> {
     let mut wrong = Vec::new();
+    for (m, n, k) in PRODUCTS {
+        // Either factor row by row, and column by column.
+        for (a, b) in [((*k, 1), (*n, 1)), ((1, *m), (1, *k))] {
+            let inputs = format!(r#"a: "f32[{m}, {k}][{}, {}]", b: "f32[{k}, {n}][{}, {}]""#, a.0, a.1, b.0, b.1);
+            let graph = graph(&inputs, "mm = torch.ops.aten.mm.default(a, b)\nrelu = torch.ops.aten.relu.default(mm)", "mm, relu");
+            let values = Numbers(3).inputs(&graph, -1.0, 1.0, 3);
+            let (differences, _) = run_both(device, &graph, &values, 2e-5).await;
+            wrong.extend(differences.into_iter().map(|d| format!("{m} by {n} over {k}: {d}")));
+        }
+    }
     for (name, inputs, lines, result) in CASES {
         let graph = graph(inputs, lines, result);
         let missing = unknown(&graph);

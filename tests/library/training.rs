@@ -2,6 +2,7 @@
 
 use crate::script;
 use aot_playground::backend::cpu::bundle::{numbers, run_bundle_cpu};
+use aot_playground::backend::cpu::step::Then;
 use aot_playground::backend::cpu::training::CpuTrainer;
 use aot_playground::bundle::{Bundle, Recipe, Value};
 
@@ -17,7 +18,7 @@ fn all_parameters(bundle: &Bundle) -> Vec<String> {
 }
 
 fn losses(bundle: &Bundle, recipe: &Recipe, steps: u32) -> Vec<f64> {
-    let (mut trainer, _) = CpuTrainer::start(bundle, recipe).unwrap();
+    let (mut trainer, _) = CpuTrainer::start(bundle, Then::Descend(recipe)).unwrap();
     trainer.steps(steps, recipe.lr).unwrap()
 }
 
@@ -55,7 +56,7 @@ fn steps_are_those_of_the_loop() {
     assert_eq!(bundle.parameters.len(), 6);
     let recipe = Recipe { parameters: all_parameters(&bundle), loss: None, lr: 0.05, momentum: 0.9 };
     close(&losses(&bundle, &recipe, 6), &expected);
-    let (trainer, training) = CpuTrainer::start(&bundle, &recipe).unwrap();
+    let (trainer, training) = CpuTrainer::start(&bundle, Then::Descend(&recipe)).unwrap();
     assert_eq!(training.parameters.len(), 6);
     assert_eq!(training.carried.len(), 3, "the running statistics: {:?}", training.carried);
     assert!(!training.stands_in);
@@ -83,7 +84,7 @@ f(w, torch.ones(2)).sum().backward()
     let recipe = Recipe { parameters: all_parameters(&bundle), loss: None, lr: 0.5, momentum: 0.0 };
     // mean(w ** 2) is 10; a step of 0.5 * w halves w.
     close(&losses(&bundle, &recipe, 3), &[10.0, 2.5, 0.625]);
-    let (mut trainer, training) = CpuTrainer::start(&bundle, &recipe).unwrap();
+    let (mut trainer, training) = CpuTrainer::start(&bundle, Then::Descend(&recipe)).unwrap();
     assert!(training.stands_in);
     trainer.steps(1, 0.5).unwrap();
     let after = trainer.parameters().unwrap();
@@ -98,7 +99,8 @@ import torch
 torch.compile(lambda x: x.sin())(torch.ones(2))
 ");
     let none = Recipe::default();
-    let why = |bundle: &Bundle, recipe: &Recipe| CpuTrainer::start(bundle, recipe).err().map(|e| e.message).unwrap_or_default();
+    let why =
+        |bundle: &Bundle, recipe: &Recipe| CpuTrainer::start(bundle, Then::Descend(recipe)).err().map(|e| e.message).unwrap_or_default();
     assert!(why(&inference, &none).contains("no backward"));
     let (_, bundle) = run(LOOP);
     assert!(why(&bundle, &none).contains("no parameter is chosen"));

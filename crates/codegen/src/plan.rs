@@ -145,7 +145,7 @@ impl Plan {
         let _below = Exclude::down_to(Key::Trace);
         let arguments = inputs.iter().map(argument).collect::<Result<Vec<_>>>()?;
         let program = program::lower(graph, &arguments, Rc::new(Chosen))?;
-        let scheduled = schedule(&program, MAX_BUFFERS);
+        let scheduled = schedule(&program, schedule::Limits { buffers: MAX_BUFFERS, recompute: 0 });
         let Program { storages, inputs, outputs, constants, .. } = program;
         let outputs: Vec<Output> = outputs.into_iter().map(|(_, output)| output).collect();
         let given: Vec<usize> = inputs.iter().flatten().chain(constants.iter().map(|(v, _)| v)).map(|v| v.storage).collect();

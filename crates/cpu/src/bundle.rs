@@ -117,7 +117,7 @@ fn run_part(graph: &Graph, inputs: &[Plain], expected: &[Named], compile_seconds
         let (kernels, dispatches) = &mut *account.borrow_mut();
         if node.opcode == Opcode::Call && node.op().is_some() {
             dispatches.push(Dispatch { kernel: kernels.len() as u32, microseconds, ..Dispatch::default() });
-            kernels.push(Kernel { name: node.name.to_string(), nodes: vec![node.name.to_string()], wgsl: String::new() });
+            kernels.push(Kernel { name: node.name.to_string(), nodes: vec![node.name.to_string()], ..Kernel::default() });
         }
         Ok(value)
     })

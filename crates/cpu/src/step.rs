@@ -1,4 +1,4 @@
-//! A training step as one graph: the compiled forward, its loss, the compiled backward, and the optimizer's update.
+//! A step as one graph: the compiled forward, its loss, the compiled backward, and the optimizer's update or the gradients themselves.
 //!
 //! Parameters, what the forward writes to (running statistics) and the optimizer's own state are inputs that the graph
 //! writes in place, so that whoever runs it again and again carries nothing over by hand. The batch is the script's own, the
@@ -14,12 +14,12 @@ use tensor::{Category, Dtype};
 
 /// A step that is ready to be compiled and run again and again.
 pub struct Step {
-    /// The step. It returns the loss.
+    /// The step. It returns the loss, and then the gradients where nothing is made of them.
     pub graph: Graph,
     /// One value per placeholder.
     pub inputs: Vec<Named>,
-    /// The placeholder that is the step size.
-    pub lr: usize,
+    /// The placeholder that is the step size, where there is one.
+    pub lr: Option<usize>,
     /// The output that is the loss.
     pub loss: String,
     /// Whether the mean of its squares is, in the place of a scalar.
@@ -30,6 +30,15 @@ pub struct Step {
     pub carried: Vec<String>,
 }
 
+/// What a step makes of the gradients.
+#[derive(Clone, Copy, Debug)]
+pub enum Then<'a> {
+    /// A step of SGD.
+    Descend(&'a Recipe),
+    /// It returns them. Without a backward, it is the forward alone.
+    Return,
+}
+
 fn refused(message: impl Into<String>) -> RunError {
     RunError { message: message.into(), node: None }
 }
@@ -37,11 +46,14 @@ fn refused(message: impl Into<String>) -> RunError {
 /// The step of a compilation.
 ///
 /// # Errors
-/// Where there is no backward, nothing to change, or no output to descend on.
-pub fn step(bundle: &Bundle, recipe: &Recipe) -> Result<Step, RunError> {
+/// Where there is no output to descend on, or nothing to change.
+pub fn step(bundle: &Bundle, then: Then) -> Result<Step, RunError> {
     check_version(bundle)?;
     let Some(part) = &bundle.backward else {
-        return Err(refused("there is no backward to train with: the script has run none"));
+        return match then {
+            Then::Descend(_) => Err(refused("there is no backward to train with: the script has run none")),
+            Then::Return => forward_alone(bundle),
+        };
     };
     let (forward, backward) = (parse_graph(&bundle.forward)?, parse_graph(&part.readable)?);
     let mut b = Builder { graph: Graph::new("TrainingStep"), inputs: Vec::new() };
@@ -53,7 +65,7 @@ pub fn step(bundle: &Bundle, recipe: &Recipe) -> Result<Step, RunError> {
     }
     let returned = b.inline(&forward, &known)?;
     let names = output_names(&forward);
-    let loss = objective(bundle, part, recipe)?;
+    let loss = objective(bundle, part, then)?;
     let carried = carry(&mut b, bundle, &forward, &returned, &known)?;
 
     for (name, value) in names.iter().zip(&returned) {
@@ -80,30 +92,52 @@ pub fn step(bundle: &Bundle, recipe: &Recipe) -> Result<Step, RunError> {
         None => value,
     };
 
-    let lr = b.inputs.len();
-    let size = TensorData { dtype: "float32".into(), bytes: ByteBuf::from((recipe.lr as f32).to_le_bytes()), ..TensorData::default() };
-    let rate = Arg::Node(b.input("lr", Plain::Tensor { tensor: size }));
-    let mut parameters = Vec::new();
-    for (i, given) in bundle.inputs.iter().enumerate() {
-        let gradient = gradients.get(i).cloned().unwrap_or(Arg::None);
-        if !recipe.parameters.contains(&given.name) || matches!(gradient, Arg::None) {
-            continue;
+    let (mut lr, mut parameters, mut outputs) = (None, Vec::new(), vec![reported]);
+    match then {
+        Then::Return => outputs.extend(gradients.into_iter().filter(|g| !matches!(g, Arg::None))),
+        Then::Descend(recipe) => {
+            lr = Some(b.inputs.len());
+            let size =
+                TensorData { dtype: "float32".into(), bytes: ByteBuf::from((recipe.lr as f32).to_le_bytes()), ..TensorData::default() };
+            let rate = Arg::Node(b.input("lr", Plain::Tensor { tensor: size }));
+            for (i, given) in bundle.inputs.iter().enumerate() {
+                let gradient = gradients.get(i).cloned().unwrap_or(Arg::None);
+                if !recipe.parameters.contains(&given.name) || matches!(gradient, Arg::None) {
+                    continue;
+                }
+                if !bundle.parameters.contains(&(i as u32)) {
+                    return Err(refused(format!("{} is no parameter: it is no leaf that requires grad", given.name)));
+                }
+                b.descend(given, known[&given.name].clone(), gradient, rate.clone(), recipe.momentum)?;
+                parameters.push(i);
+            }
+            if parameters.is_empty() {
+                return Err(refused("no parameter is chosen that the loss depends on"));
+            }
         }
-        if !bundle.parameters.contains(&(i as u32)) {
-            return Err(refused(format!("{} is no parameter: it is no leaf that requires grad", given.name)));
-        }
-        b.descend(given, known[&given.name].clone(), gradient, rate.clone(), recipe.momentum)?;
-        parameters.push(i);
     }
-    if parameters.is_empty() {
-        return Err(refused("no parameter is chosen that the loss depends on"));
-    }
-    b.graph.set_output(Arg::Tuple(vec![reported]));
+    b.graph.set_output(Arg::Tuple(outputs));
     let (inputs_first, rest): (Vec<&Node>, Vec<&Node>) = b.graph.nodes().partition(|n| n.opcode == Opcode::Placeholder);
     let order = inputs_first.into_iter().chain(rest).map(|n| n.id).collect();
     b.graph.reorder(order);
     let name = names.get(loss.output).cloned().unwrap_or_default();
     Ok(Step { graph: b.graph, inputs: b.inputs, lr, loss: name, stands_in: loss.stands_in, parameters, carried })
+}
+
+/// The forward as a step: it returns what the function does.
+fn forward_alone(bundle: &Bundle) -> Result<Step, RunError> {
+    let forward = parse_graph(&bundle.forward)?;
+    let mut b = Builder { graph: Graph::new("Step"), inputs: Vec::new() };
+    let mut known = HashMap::new();
+    for (node, given) in forward.placeholders().zip(&bundle.inputs) {
+        known.insert(node.name.to_string(), Arg::Node(b.input(&node.name, given.value.clone())));
+    }
+    let returned = b.inline(&forward, &known)?;
+    let carried = carry(&mut b, bundle, &forward, &returned, &known)?;
+    let own: Vec<Arg> = returned.into_iter().skip(bundle.mutated.len()).filter(|value| matches!(value, Arg::Node(_))).collect();
+    let loss = output_names(&forward).get(bundle.mutated.len()).cloned().unwrap_or_default();
+    b.graph.set_output(Arg::Tuple(own));
+    Ok(Step { graph: b.graph, inputs: b.inputs, lr: None, loss, stands_in: true, parameters: Vec::new(), carried })
 }
 
 /// What is descended on.
@@ -115,7 +149,7 @@ struct Objective {
 }
 
 /// The output that is asked for; else the first scalar that has a tangent; else the mean of the first output's squares.
-fn objective(bundle: &Bundle, part: &BackwardBundle, recipe: &Recipe) -> Result<Objective, RunError> {
+fn objective(bundle: &Bundle, part: &BackwardBundle, then: Then) -> Result<Objective, RunError> {
     let is_own = |o: &usize| (bundle.mutated.len()..bundle.num_outputs as usize).contains(o);
     let outputs: Vec<(usize, &Named, &TensorData)> = part
         .tangent_of
@@ -127,7 +161,11 @@ fn objective(bundle: &Bundle, part: &BackwardBundle, recipe: &Recipe) -> Result<
             _ => None,
         })
         .collect();
-    let chosen = match &recipe.loss {
+    let asked = match then {
+        Then::Descend(recipe) => recipe.loss.as_ref(),
+        Then::Return => None,
+    };
+    let chosen = match asked {
         Some(name) => {
             outputs.iter().find(|(_, n, _)| n.name == *name).ok_or_else(|| refused(format!("{name} is no output with a gradient")))?
         }

@@ -2,11 +2,11 @@
 
 use super::bundle::{cpu, draw_as, failed, numbers, to_plain, to_value};
 use super::interpret::interpret;
-use crate::step::{Step, step};
+use crate::step::{Step, Then, step};
 use diagnostics::error::{Error, Result};
 use dispatch::Value;
 use graph::readable;
-use report::bundle::{Bundle, Named, Recipe, RunError, Training, Value as Plain};
+use report::bundle::{Bundle, Named, RunError, Training, Value as Plain};
 
 /// A training in progress.
 pub struct CpuTrainer {
@@ -17,8 +17,8 @@ pub struct CpuTrainer {
 
 impl CpuTrainer {
     /// Builds a bundle's training step.
-    pub fn start(bundle: &Bundle, recipe: &Recipe) -> Result<(CpuTrainer, Training), RunError> {
-        let step = step(bundle, recipe)?;
+    pub fn start(bundle: &Bundle, then: Then) -> Result<(CpuTrainer, Training), RunError> {
+        let step = step(bundle, then)?;
         draw_as(&bundle.generator)?;
         let values = step.inputs.iter().map(|n| to_value(&n.value)).collect::<Result<Vec<_>>>().map_err(|e| failed(&e))?;
         let training = Training {
@@ -39,7 +39,7 @@ impl CpuTrainer {
     }
 
     fn take(&mut self, count: u32, lr: f64) -> Result<Vec<f64>> {
-        if let Some(Value::Tensor(rate)) = self.values.get(self.step.lr) {
+        if let Some(Value::Tensor(rate)) = self.step.lr.and_then(|lr| self.values.get(lr)) {
             rate.storage().bytes_mut()?[..4].copy_from_slice(&(lr as f32).to_le_bytes());
         }
         let mut losses = Vec::new();

@@ -1,5 +1,6 @@
 //! The device: adapter, limits, what is lost and what is refused, all as values.
 
+use super::kernel::Adapter;
 use diagnostics::error::{Error, Result};
 use report::bundle;
 use std::cell::RefCell;
@@ -23,6 +24,8 @@ pub struct GpuDevice {
     pub queue: wgpu::Queue,
     /// What it is, for people.
     pub info: bundle::Device,
+    /// What decides how kernels are written for it.
+    pub adapter: Adapter,
     /// Whether the device tells how long a dispatch took.
     pub timestamps: bool,
     /// The first thing that went wrong: the device was lost, or refused what it was asked.
@@ -65,7 +68,8 @@ impl GpuDevice {
             }
         }));
         let info = describe(&adapter, &device);
-        Ok(Some(GpuDevice { device, queue, info, timestamps, failure, pipelines: RefCell::default() }))
+        let adapter = Adapter { software: info.software };
+        Ok(Some(GpuDevice { device, queue, info, adapter, timestamps, failure, pipelines: RefCell::default() }))
     }
 
     /// Fails where the device was lost, or has refused something since it was last asked.
@@ -95,6 +99,11 @@ impl GpuDevice {
         });
         self.pipelines.borrow_mut().insert(wgsl.to_owned(), pipeline.clone());
         pipeline
+    }
+
+    /// How many pipelines it has built.
+    pub fn pipelines_built(&self) -> u32 {
+        self.pipelines.borrow().len() as u32
     }
 
     /// A buffer for `elements` four-byte elements.

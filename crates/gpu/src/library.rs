@@ -12,6 +12,10 @@ const FUNCTIONS: &[(&str, &str)] = &[
     ("is_nan", "fn is_nan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }"),
     ("is_inf", "fn is_inf(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) == 0x7f800000u; }"),
     ("is_finite", "fn is_finite(x: f32) -> bool { return (bitcast<u32>(x) & 0x7f800000u) != 0x7f800000u; }"),
+    ("exp_of", "fn exp_of(x: f32) -> f32 { return select(exp(x), x, is_nan(x)); }"),
+    ("exp2_of", "fn exp2_of(x: f32) -> f32 { return select(exp2(x), x, is_nan(x)); }"),
+    ("log_of", "fn log_of(x: f32) -> f32 { return select(log(x), nan(), x < 0.0f || is_nan(x)); }"),
+    ("log2_of", "fn log2_of(x: f32) -> f32 { return select(log2(x), nan(), x < 0.0f || is_nan(x)); }"),
     ("nan_max", "fn nan_max(a: f32, b: f32) -> f32 { return select(select(max(a, b), b, is_nan(b)), a, is_nan(a)); }"),
     ("nan_min", "fn nan_min(a: f32, b: f32) -> f32 { return select(select(min(a, b), b, is_nan(b)), a, is_nan(a)); }"),
     (
@@ -71,23 +75,23 @@ fn octant(x: f32) -> i32 { let j = i32(x * 1.27323954473516f); return j + (j & 1
     let p = (((-5.70498872745e-3f * z + 2.06390887954e-2f) * z - 5.37397155531e-2f) * z + 1.33314422036e-1f) * z - 3.33332819422e-1f;
     return p * z * x + x;
   }
-  let e = exp(-2.0f * a);
+  let e = exp_of(-2.0f * a);
   let t = (1.0f - e) / (1.0f + e);
   return select(t, -t, x < 0.0f);
 }",
     ),
-    ("sigmoid", "fn sigmoid(x: f32) -> f32 { return 1.0f / (1.0f + exp(-x)); }"),
+    ("sigmoid", "fn sigmoid(x: f32) -> f32 { return 1.0f / (1.0f + exp_of(-x)); }"),
     (
         "expm1",
         "fn expm1(x: f32) -> f32 {
-  if (abs(x) > 0.5f) { return exp(x) - 1.0f; }
+  if (abs(x) > 0.5f) { return exp_of(x) - 1.0f; }
   return x * (1.0f + x * (0.5f + x * (1.6666667e-1f + x * (4.1666667e-2f + x * (8.3333333e-3f + x * (1.3888889e-3f + x * (1.9841270e-4f + x * 2.4801587e-5f)))))));
 }",
     ),
     (
         "log1p",
         "fn log1p(x: f32) -> f32 {
-  if (x < -0.3f || x > 0.5f) { return log(1.0f + x); }
+  if (x < -0.3f || x > 0.5f) { return log_of(1.0f + x); }
   let s = x / (2.0f + x);
   let z = s * s;
   return 2.0f * s * (1.0f + z * (0.33333333f + z * (0.2f + z * (0.14285714f + z * (0.11111111f + z * 0.09090909f)))));
@@ -108,7 +112,7 @@ fn octant(x: f32) -> i32 { let j = i32(x * 1.27323954473516f); return j + (j & 1
       r = (((-1.047766399936249e+1f * y + 1.297719955372516e+1f) * y - 7.495518717768503e+0f) * y + 2.921019019210786e+0f) * y;
       r = (((r - 1.015265279202700e+0f) * y + 4.218463358204948e-1f) * y - 2.820767439740514e-1f) * y + 5.641895067754075e-1f;
     }
-    let e = 1.0f - exp(-s) * q * r;
+    let e = 1.0f - exp_of(-s) * q * r;
     return select(e, -e, x < 0.0f);
   }
   var r = ((7.853861353153693e-5f * s - 8.010193625184903e-4f) * s + 5.188327685732524e-3f) * s;
@@ -183,6 +187,14 @@ fn round_bf16(x: f32) -> f32 {
 }",
     ),
 ];
+
+/// The functions of WGSL whose value is whatever an adapter likes beyond their domain, and ours, which are PyTorch's there too.
+const CHECKED: &[(&str, &str)] = &[("exp", "exp_of"), ("exp2", "exp2_of"), ("log", "log_of"), ("log2", "log2_of")];
+
+/// The function that a kernel calls for one of the loop language.
+pub fn callee(name: &str) -> &str {
+    CHECKED.iter().find(|(plain, _)| *plain == name).map_or(name, |(_, checked)| checked)
+}
 
 /// The sources of every function that `text` calls, directly or not, in an order that can be compiled.
 pub fn used_by(text: &str) -> String {

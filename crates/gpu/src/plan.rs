@@ -4,18 +4,22 @@
 //! it was made for.
 
 use super::device::GpuDevice;
-use super::kernel;
+use super::kernel::{self, Adapter};
 use diagnostics::error::{Error, Result};
 use graph::{Graph, NodeId};
 use loops::language::View;
 use loops::program::{self, Argument, Everything, Fallback, Output, Program};
-use loops::schedule::{Step, schedule};
+use loops::schedule::{Limits, Step, schedule};
+use loops::split::split;
 use report::bundle;
 use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Storage buffers that every WebGPU device grants to a kernel.
 const MAX_BUFFERS: usize = 8;
+
+/// Operations that cost less than keeping their result: about what a load and a store do.
+const RECOMPUTE: usize = 16;
 
 /// What a step of a plan does.
 pub(super) enum Planned {
@@ -108,21 +112,15 @@ struct Written {
 }
 
 /// The kernels of a graph for the sizes that its own metadata says, without a device. A node that runs on the CPU has no text.
-pub fn kernels(graph: &Graph) -> Result<Vec<bundle::Kernel>> {
-    Ok(write(graph, &program::arguments_of(graph)?)?.kernels)
+pub fn kernels(graph: &Graph, adapter: Adapter) -> Result<Vec<bundle::Kernel>> {
+    Ok(write(graph, &program::arguments_of(graph)?, adapter)?.kernels)
 }
 
-fn write(graph: &Graph, arguments: &[Argument]) -> Result<Written> {
-    let program = program::lower(graph, arguments, Rc::new(Everything))?;
-    let scheduled = schedule(&program, MAX_BUFFERS);
+fn write(graph: &Graph, arguments: &[Argument], adapter: Adapter) -> Result<Written> {
+    let mut program = program::lower(graph, arguments, Rc::new(Everything))?;
+    split(&mut program, adapter.threads());
+    let scheduled = schedule(&program, Limits { buffers: MAX_BUFFERS, recompute: RECOMPUTE });
     let name_of = |id: NodeId| graph.node(id).name.to_string();
-    let storage_name = |s: usize| {
-        let mut name = format!("{}_buf", program.storages[s].name);
-        while name.contains("__") {
-            name = name.replace("__", "_");
-        }
-        name
-    };
     let (mut kernels, mut fallbacks, mut sources) = (Vec::new(), Vec::new(), Vec::new());
     for step in &scheduled.steps {
         match step {
@@ -134,16 +132,21 @@ fn write(graph: &Graph, arguments: &[Argument]) -> Result<Written> {
                         names.push(name);
                     }
                 }
-                let title = names.join(", ");
-                let source = kernel::write(group, &title, &|prim| scheduled.stored.contains(&prim.out.storage), &storage_name);
+                let source = kernel::write(group, adapter, &|prim| scheduled.stored.contains(&prim.out.storage));
+                let buffers = source.bindings.iter().map(|b| program.storages[b.storage].name.to_string()).collect();
                 let shown = if names.len() > 4 { format!("{}_{}", names[..4].join("_"), names.len() - 4) } else { names.join("_") };
-                kernels.push(bundle::Kernel { name: format!("k{}_{shown}", kernels.len()), nodes: names, wgsl: source.wgsl.clone() });
+                kernels.push(bundle::Kernel {
+                    name: format!("k{}_{shown}", kernels.len()),
+                    nodes: names,
+                    buffers,
+                    wgsl: source.wgsl.clone(),
+                });
                 sources.push(Some(source));
             }
             Step::Fallback(fallback) => {
                 let node = name_of(fallback.node);
                 fallbacks.push(FallbackInfo { node: node.clone(), op: fallback.callee.name().to_owned(), reason: fallback.reason.clone() });
-                kernels.push(bundle::Kernel { name: format!("cpu_{node}"), nodes: vec![node], wgsl: String::new() });
+                kernels.push(bundle::Kernel { name: format!("cpu_{node}"), nodes: vec![node], ..bundle::Kernel::default() });
                 sources.push(None);
             }
         }
@@ -154,7 +157,7 @@ fn write(graph: &Graph, arguments: &[Argument]) -> Result<Written> {
 /// Compiles a graph for given arguments. Where inputs are kept, no other value takes the place of one that is read for the
 /// last time: the plan can run again on what it left.
 pub(super) async fn compile_with(device: &GpuDevice, graph: &Graph, arguments: &[Argument], keep_inputs: bool) -> Result<Plan> {
-    let Written { program, steps: scheduled, kernels, fallbacks, sources } = write(graph, arguments)?;
+    let Written { program, steps: scheduled, kernels, fallbacks, sources } = write(graph, arguments, device.adapter)?;
     let (buffers, bytes) = allocate(device, &program, &scheduled, &sources, keep_inputs);
     let mut steps = Vec::new();
     for (i, (step, source)) in scheduled.into_iter().zip(sources).enumerate() {
@@ -179,6 +182,7 @@ pub(super) async fn compile_with(device: &GpuDevice, graph: &Graph, arguments: &
                     kernel: i as u32,
                     workgroups: source.workgroups,
                     bytes: [size(&reads), size(&writes)],
+                    operations: source.operations,
                     microseconds: None,
                 };
                 steps.push(Planned::Dispatch { account, pipeline, bind_group, reads, writes });

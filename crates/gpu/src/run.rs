@@ -277,14 +277,7 @@ impl Plan {
         }
         device.queue.submit([encoder.finish()]);
         let read = device.read(&staging).await?;
-        let period = f64::from(device.queue.get_timestamp_period());
-        let (ticks, _) = read[times_at as usize..].as_chunks::<8>();
-        for (i, dispatch) in timed.iter().enumerate() {
-            if let (Some(start), Some(end)) = (ticks.get(2 * i), ticks.get(2 * i + 1)) {
-                let passed = u64::from_le_bytes(*end).wrapping_sub(u64::from_le_bytes(*start));
-                dispatches[*dispatch].microseconds = Some(passed as f64 * period / 1000.0);
-            }
-        }
+        note_times(device, &read[times_at as usize..], &timed, &mut dispatches);
         let (mut outputs, mut resident) = (Vec::new(), Vec::new());
         for ((name, output), span) in self.program.outputs.iter().zip(&spans) {
             let value = match (output, span) {
@@ -311,9 +304,40 @@ impl Plan {
         Ok(Outcome { outputs, resident, dispatches })
     }
 
+    /// The dispatches of a run of which nothing is read back but how long each took.
+    pub(super) async fn watched(
+        &self,
+        device: &GpuDevice,
+        mut encoder: wgpu::CommandEncoder,
+        watch: Watch,
+    ) -> Result<Vec<bundle::Dispatch>> {
+        let Watch { mut dispatches, timed } = watch;
+        let bytes = timed.len() as u64 * 16;
+        let staging = staging(device, bytes);
+        if let Some((set, resolved)) = self.queries.as_ref().filter(|_| bytes > 0) {
+            encoder.resolve_query_set(set, 0..2 * timed.len() as u32, resolved, 0);
+            encoder.copy_buffer_to_buffer(resolved, 0, &staging, 0, bytes);
+        }
+        device.queue.submit([encoder.finish()]);
+        note_times(device, &device.read(&staging).await?, &timed, &mut dispatches);
+        Ok(dispatches)
+    }
+
     /// Whether the placeholder of this index is read by a kernel, so that a value on the device serves it.
     pub fn takes_resident(&self, input: usize) -> bool {
         self.program.inputs.get(input).and_then(Option::as_ref).is_some_and(|v| self.buffers.contains_key(&v.storage))
+    }
+}
+
+/// Notes how long dispatches took, from the device's two timestamps of each that is timed.
+fn note_times(device: &GpuDevice, timestamps: &[u8], timed: &[usize], dispatches: &mut [bundle::Dispatch]) {
+    let period = f64::from(device.queue.get_timestamp_period());
+    let (ticks, _) = timestamps.as_chunks::<8>();
+    for (i, dispatch) in timed.iter().enumerate() {
+        if let (Some(start), Some(end)) = (ticks.get(2 * i), ticks.get(2 * i + 1)) {
+            let passed = u64::from_le_bytes(*end).wrapping_sub(u64::from_le_bytes(*start));
+            dispatches[*dispatch].microseconds = Some(passed as f64 * period / 1000.0);
+        }
     }
 }
 

@@ -1,16 +1,16 @@
-//! Training steps on the device: one plan for forward, backward and optimizer, recorded once and replayed. Parameters stay
+//! Steps on the device: one plan for forward, backward and optimizer, recorded once and replayed. Parameters stay
 //! in their buffers; what is read back is a loss per step, many steps at a time.
 
 use super::device::GpuDevice;
 use super::plan::{Input, Plan, Planned, compile_with};
-use super::run::{Recording, State, data, staging};
+use super::run::{Recording, State, Watch, data, staging};
 use super::transfer::{from_device, to_device};
 use cpu::bundle::{draw_as, failed, numbers};
-use cpu::step::{Step, step};
+use cpu::step::{Step, Then, step};
 use diagnostics::error::{Error, Result};
 use graph::readable;
 use loops::program::{Output, argument_of};
-use report::bundle::{Bundle, Named, Recipe, RunError, Training, Value};
+use report::bundle::{Bundle, Dispatch, Kernel, Named, RunError, Training, Value};
 use std::rc::Rc;
 use tensor::Dtype;
 use web_time::Instant;
@@ -30,8 +30,8 @@ pub struct GpuTrainer {
 
 impl GpuTrainer {
     /// Builds a bundle's training step and uploads what it starts from.
-    pub async fn start(device: Rc<GpuDevice>, bundle: &Bundle, recipe: &Recipe) -> Result<(GpuTrainer, Training), RunError> {
-        let step = step(bundle, recipe)?;
+    pub async fn start(device: Rc<GpuDevice>, bundle: &Bundle, then: Then<'_>) -> Result<(GpuTrainer, Training), RunError> {
+        let step = step(bundle, then)?;
         draw_as(&bundle.generator)?;
         let start = Instant::now();
         let trainer = Self::build(device, step).await.map_err(|e| failed(&e))?;
@@ -73,8 +73,8 @@ impl GpuTrainer {
     async fn take(&mut self, count: u32, lr: f64) -> Result<Vec<f64>> {
         self.device.check()?;
         self.set_lr(lr)?;
-        let [(_, Output::Tensor(loss))] = self.plan.program.outputs.as_slice() else {
-            return Err(Error::runtime("a training step returns its loss"));
+        let [(_, Output::Tensor(loss)), ..] = self.plan.program.outputs.as_slice() else {
+            return Err(Error::runtime("a step returns no tensor"));
         };
         let loss = loss.clone();
         let mut losses = vec![0.0; count as usize];
@@ -111,7 +111,7 @@ impl GpuTrainer {
     }
 
     fn set_lr(&mut self, lr: f64) -> Result<()> {
-        let Some(Some(view)) = self.plan.program.inputs.get(self.step.lr) else { return Ok(()) };
+        let Some(Some(view)) = self.step.lr.and_then(|lr| self.plan.program.inputs.get(lr)) else { return Ok(()) };
         if let Some(host) = self.state.host.get(&view.storage) {
             host.bytes_mut()?[..4].copy_from_slice(&(lr as f32).to_le_bytes());
         }
@@ -124,6 +124,18 @@ impl GpuTrainer {
     /// Whether no kernel waits for a value from the host.
     fn everything_is_there(&self) -> bool {
         self.plan.buffers.keys().all(|s| self.state.on_device.contains(s) || !self.state.host.contains_key(s))
+    }
+
+    /// The kernels of a step and its dispatches, each with the time it took where the device tells: one more step is taken for it.
+    pub async fn profile(&mut self) -> Result<(Vec<Kernel>, Vec<Dispatch>), RunError> {
+        let mut recording = Recording::new(&self.device);
+        let mut watch = Watch::default();
+        let advanced = self.plan.advance(&self.device, &mut self.state, &mut recording, Some(&mut watch)).await;
+        let dispatches = match advanced {
+            Ok(()) => self.plan.watched(&self.device, recording.encoder, watch).await,
+            Err(error) => Err(error),
+        };
+        Ok((self.plan.kernels.clone(), dispatches.map_err(|e| failed(&e))?))
     }
 
     /// The parameters as they are now.

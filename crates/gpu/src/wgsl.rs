@@ -1,8 +1,10 @@
 //! Scalar expressions as WGSL text.
 //!
 //! An [`Emitter`] writes one kernel's body: loads and calls become `let`s, each once per scope; everything else is written
-//! in place. Sizes and strides are constants in the text: a plan is for one set of sizes.
+//! in place. Sizes and strides are constants in the text: a plan is for one set of sizes. Storages have numbers in it, `b0`, `b1`, in
+//! the order in which they are met.
 
+use super::library;
 use loops::address::{Address, address, own_address};
 use loops::language::{Kind, Ty, View, X, coord, int, row_major};
 use std::collections::HashMap;
@@ -41,8 +43,8 @@ pub struct Binding {
 }
 
 /// Writes the body of a kernel.
-pub struct Emitter<'a> {
-    names: &'a dyn Fn(usize) -> String,
+#[derive(Default)]
+pub struct Emitter {
     /// Storages that are bound, in order.
     pub bindings: Vec<Binding>,
     scopes: Vec<HashMap<String, String>>,
@@ -60,21 +62,10 @@ pub struct Emitter<'a> {
     pub linear: Option<String>,
 }
 
-impl<'a> Emitter<'a> {
-    /// An empty body. `names` gives a storage its name.
-    pub fn new(names: &'a dyn Fn(usize) -> String) -> Self {
-        Emitter {
-            names,
-            bindings: Vec::new(),
-            scopes: vec![HashMap::new()],
-            text: String::new(),
-            next: 0,
-            registers: HashMap::new(),
-            coords: Vec::new(),
-            sizes: Vec::new(),
-            overs: Vec::new(),
-            linear: None,
-        }
+impl Emitter {
+    /// An empty body.
+    pub fn new() -> Self {
+        Emitter { scopes: vec![HashMap::new()], ..Emitter::default() }
     }
 
     /// Writes one line at the current depth.
@@ -124,10 +115,7 @@ impl<'a> Emitter<'a> {
             binding.write |= write;
             return binding.name.clone();
         }
-        let mut name = (self.names)(storage);
-        while self.bindings.iter().any(|b| b.name == name) {
-            name.push('_');
-        }
+        let name = format!("b{}", self.bindings.len());
         let ty = stored(Ty::of(dtype).unwrap_or(Ty::Float));
         self.bindings.push(Binding { storage, write, name: name.clone(), ty });
         name
@@ -144,11 +132,64 @@ impl<'a> Emitter<'a> {
         if let (Some(Address::Flat(offset)), Some(linear)) = (address(view, index, &self.sizes), self.linear.clone()) {
             return if offset == 0 { linear } else { format!("{linear} + {offset}") };
         }
-        let mut sum = int(view.offset);
-        for (x, stride) in index.iter().zip(&view.strides) {
-            sum = &sum + &(x.clone() * int(*stride));
+        let (fixed, turning) = self.parts(view, index);
+        let Some(turning) = turning else { return strip(self.x(&fixed)) };
+        let fixed = self.fixed(&fixed);
+        let turning = strip(self.x(&turning));
+        let turning = self.named("k", turning);
+        if fixed == "0" { turning } else { format!("{fixed} + {turning}") }
+    }
+
+    /// An address in two parts: what is the same in every turn of the loop, and what is not, where there is any.
+    fn parts(&self, view: &View, index: &[X]) -> (X, Option<X>) {
+        let (mut number, mut fixed, mut turning) = (view.offset, int(0), None);
+        let mut add = |term: &X, factor: i64| match &term.0.kind {
+            Kind::Int(value) => number += i64::from(*value) * factor,
+            Kind::Coord(d) if self.coords.get(*d).is_none_or(|text| text == "0") => {}
+            Kind::Over(d) if self.overs.get(*d).is_some_and(|text| text == "0") => {}
+            _ => {
+                let term = term.clone() * int(factor);
+                if turns(&term) {
+                    turning = Some(turning.take().map_or(term.clone(), |sum: X| sum + term));
+                } else {
+                    fixed = &fixed + &term;
+                }
+            }
+        };
+        index.iter().zip(&view.strides).for_each(|(x, stride)| terms(x, *stride, &mut add));
+        let fixed = if number < 0 { fixed - int(-number) } else { fixed + int(number) };
+        (fixed, turning)
+    }
+
+    /// The part of an address that is the same in every turn of a loop: a name, or a number.
+    fn fixed(&mut self, fixed: &X) -> String {
+        let text = strip(self.x(fixed));
+        self.named("o", text)
+    }
+
+    /// A text's name, where it is more than a name or a number.
+    pub fn named(&mut self, stem: &str, text: String) -> String {
+        if text.chars().all(|c| c.is_alphanumeric() || c == '_') { text } else { self.name(stem, text) }
+    }
+
+    /// Names what an expression needs and no turn of a loop changes: to be called before the loop is opened, where its names stay.
+    pub fn hoist(&mut self, x: &X) {
+        match &x.0.kind {
+            Kind::Coord(d) => {
+                self.coord_text(*d);
+            }
+            Kind::Load(view, index) => {
+                index.iter().for_each(|i| self.hoist(i));
+                if let (fixed, Some(_)) = self.parts(view, index) {
+                    self.fixed(&fixed);
+                }
+            }
+            Kind::Infix(_, a, b) => [a, b].into_iter().for_each(|x| self.hoist(x)),
+            Kind::Call(_, args) => args.iter().for_each(|x| self.hoist(x)),
+            Kind::Prefix(_, a) | Kind::Cast(a) => self.hoist(a),
+            Kind::Select(c, a, b) => [c, a, b].into_iter().for_each(|x| self.hoist(x)),
+            Kind::Float(_) | Kind::Int(_) | Kind::Bool(_) | Kind::Over(_) => {}
         }
-        strip(self.x(&sum))
     }
 
     /// The text of an expression: a name, a number, or something in parentheses.
@@ -165,8 +206,11 @@ impl<'a> Emitter<'a> {
             Kind::Coord(d) => self.coord_text(*d),
             Kind::Over(d) => self.overs.get(*d).cloned().unwrap_or_else(|| "0".to_owned()),
             Kind::Load(view, index) => self.load(view, index),
+            Kind::Infix("&&", ..) => self.conjunction(x),
             Kind::Infix(op, a, b) => {
                 let (a, b) = (self.x(a), self.x(b));
+                // Both sides are values without effects, and a branch costs more than either.
+                let op = if *op == "||" { "|" } else { op };
                 self.short(format!("({a} {op} {b})"))
             }
             Kind::Call(name, args) => {
@@ -179,7 +223,7 @@ impl<'a> Emitter<'a> {
                     (text, _) => text,
                 };
                 let args: Vec<String> = args.iter().enumerate().map(|a| argument(a, self)).collect();
-                self.name("t", format!("{name}({})", args.join(", ")))
+                self.name("t", format!("{}({})", library::callee(name), args.join(", ")))
             }
             Kind::Prefix(op, a) => {
                 let a = self.x(a);
@@ -200,9 +244,42 @@ impl<'a> Emitter<'a> {
         }
     }
 
+    /// Conditions that all hold, without branches: each has a name, since other elements often ask the same. `0 <= p` and `p < n` are
+    /// one comparison of what has no sign.
+    fn conjunction(&mut self, x: &X) -> String {
+        let mut conditions = Vec::new();
+        self.conditions(x, &mut conditions);
+        let mut texts: Vec<String> = Vec::new();
+        for condition in &conditions {
+            let limit = condition.split_once(" < ").filter(|(place, _)| conditions.contains(&format!("{place} >= 0")));
+            texts.push(match limit {
+                Some((place, limit)) if limit.parse::<u32>().is_ok() => format!("u32({place}) < {limit}u"),
+                _ if condition.strip_suffix(" >= 0").is_some_and(|place| has_limit(&conditions, place)) => continue,
+                _ => condition.clone(),
+            });
+        }
+        let named: Vec<String> = texts.into_iter().map(|text| self.named("t", text)).collect();
+        match named.as_slice() {
+            [one] => one.clone(),
+            all => format!("({})", all.join(" & ")),
+        }
+    }
+
+    fn conditions(&mut self, x: &X, found: &mut Vec<String>) {
+        if let Kind::Infix("&&", a, b) = &x.0.kind {
+            self.conditions(a, found);
+            self.conditions(b, found);
+            return;
+        }
+        let text = strip(self.x(x));
+        if !found.contains(&text) {
+            found.push(text);
+        }
+    }
+
     fn coord_text(&mut self, d: usize) -> String {
         let text = self.coords.get(d).cloned().unwrap_or_else(|| "0".to_owned());
-        if text.contains(['/', '%']) { self.name("i", text) } else { text }
+        if text.contains(['/', '%']) { self.name("c", text) } else { text }
     }
 
     /// Long texts get a name, so that lines stay readable and nothing is written twice.
@@ -258,6 +335,44 @@ impl<'a> Emitter<'a> {
             Some(Ty::Bool) => self.line(&format!("{buffer}[{at}] = select(0u, 1u, {name});")),
             _ => self.line(&format!("{buffer}[{at}] = {name};")),
         }
+    }
+}
+
+/// Whether one of the conditions is that a place lies before a number.
+fn has_limit(conditions: &[String], place: &str) -> bool {
+    conditions.iter().any(|c| c.split_once(" < ").is_some_and(|(p, limit)| p == place && limit.parse::<u32>().is_ok()))
+}
+
+/// The terms of a sum, each with the number that it is multiplied by.
+fn terms(x: &X, factor: i64, found: &mut dyn FnMut(&X, i64)) {
+    match &x.0.kind {
+        Kind::Infix("+", a, b) => {
+            terms(a, factor, found);
+            terms(b, factor, found);
+        }
+        Kind::Infix("-", a, b) => {
+            terms(a, factor, found);
+            terms(b, -factor, found);
+        }
+        Kind::Infix("*", a, b) => match (a.as_int(), b.as_int()) {
+            (Some(times), _) => terms(b, factor * times, found),
+            (_, Some(times)) => terms(a, factor * times, found),
+            _ => found(x, factor),
+        },
+        _ => found(x, factor),
+    }
+}
+
+/// Whether a value depends on the turn of the loop.
+fn turns(x: &X) -> bool {
+    match &x.0.kind {
+        Kind::Over(_) => true,
+        Kind::Load(_, index) => index.iter().any(turns),
+        Kind::Infix(_, a, b) => turns(a) || turns(b),
+        Kind::Call(_, args) => args.iter().any(turns),
+        Kind::Prefix(_, a) | Kind::Cast(a) => turns(a),
+        Kind::Select(c, a, b) => turns(c) || turns(a) || turns(b),
+        Kind::Float(_) | Kind::Int(_) | Kind::Bool(_) | Kind::Coord(_) => false,
     }
 }
 

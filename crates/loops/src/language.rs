@@ -437,7 +437,16 @@ impl X {
         let go = |x: &X| x.rewrite_with(coords, load);
         match &self.0.kind {
             Kind::Load(view, index) => load(view, index).unwrap_or_else(|| view.at(index.iter().map(go).collect())),
-            _ => self.rebuild(coords, &go),
+            _ => self.rebuild(coords, None, &go),
+        }
+    }
+
+    /// Rebuilt for another loop: the coordinates of the element, and of the loop that is reduced over, are these.
+    pub fn placed(&self, coords: &[X], overs: &[X]) -> X {
+        let go = |x: &X| x.placed(coords, overs);
+        match &self.0.kind {
+            Kind::Load(view, index) => view.at(index.iter().map(go).collect()),
+            _ => self.rebuild(Some(coords), Some(overs), &go),
         }
     }
 
@@ -449,13 +458,14 @@ impl X {
                 let index: Vec<X> = index.iter().map(go).collect();
                 load(view, &index).unwrap_or_else(|| view.at(index))
             }
-            _ => self.rebuild(coords, &go),
+            _ => self.rebuild(coords, None, &go),
         }
     }
 
-    fn rebuild(&self, coords: Option<&[X]>, go: &dyn Fn(&X) -> X) -> X {
+    fn rebuild(&self, coords: Option<&[X]>, overs: Option<&[X]>, go: &dyn Fn(&X) -> X) -> X {
         match &self.0.kind {
             Kind::Coord(d) => coords.and_then(|c| c.get(*d).cloned()).unwrap_or_else(|| self.clone()),
+            Kind::Over(d) => overs.and_then(|o| o.get(*d).cloned()).unwrap_or_else(|| self.clone()),
             Kind::Infix(op @ ("+" | "-" | "*" | "/" | "%"), a, b) => go(a).infix(op, &go(b)),
             Kind::Infix(op, a, b) => node(self.ty(), Kind::Infix(op, go(a), go(b))),
             Kind::Call(name, args) => node(self.ty(), Kind::Call(name, args.iter().map(go).collect())),

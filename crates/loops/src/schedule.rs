@@ -14,6 +14,15 @@ use std::collections::{HashMap, HashSet};
 /// Operations beyond which an expression is not inlined.
 const MAX_INLINE: usize = 160;
 
+/// What a machine's kernels can hold, and what they had better compute again.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Storages that a kernel binds.
+    pub buffers: usize,
+    /// Operations of a value, made of one other, that every reader computes anew.
+    pub recompute: usize,
+}
+
 /// Loops that one kernel runs.
 #[derive(Clone, Debug)]
 pub struct Group {
@@ -212,7 +221,7 @@ fn has_heavy(x: &X) -> bool {
 }
 
 /// Inlines pointwise values into their readers; gives the loops that are left, and per loop the nodes folded into it.
-fn inline_values(program: &Program, items: Vec<Item>, max_buffers: usize) -> Vec<(Item, Vec<graph::NodeId>)> {
+fn inline_values(program: &Program, items: Vec<Item>, limits: Limits) -> Vec<(Item, Vec<graph::NodeId>)> {
     let f = facts(program, &items);
     let mutated: HashSet<usize> = program.inputs.iter().flatten().map(|v| v.storage).filter(|s| f.writers.contains_key(s)).collect();
     let mut inlined: HashMap<usize, (View, X)> = HashMap::new();
@@ -226,7 +235,7 @@ fn inline_values(program: &Program, items: Vec<Item>, max_buffers: usize) -> Vec
         // A kernel binds few buffers: where inlining would bring in too many, values are computed on their own after all.
         let body = loop {
             let body = prim.body.map(&|x| inline(x, &inlined));
-            if bound(&body) < max_buffers {
+            if bound(&body) < limits.buffers {
                 break body;
             }
             let direct: HashSet<usize> = prim.body.bodies().into_iter().flat_map(loads).filter(|s| inlined.contains_key(s)).collect();
@@ -245,7 +254,7 @@ fn inline_values(program: &Program, items: Vec<Item>, max_buffers: usize) -> Vec
         }
         let prim = Prim { body, ..prim.clone() };
         if let Loop::Pointwise(x) = &prim.body
-            && may_inline(program, &items, &f, &mutated, &prim, x)
+            && may_inline(program, &items, &f, &mutated, &prim, x, limits)
         {
             nodes.push(prim.node);
             folded.insert(prim.out.storage, nodes);
@@ -257,7 +266,7 @@ fn inline_values(program: &Program, items: Vec<Item>, max_buffers: usize) -> Vec
     kept
 }
 
-fn may_inline(program: &Program, items: &[Item], f: &Facts, mutated: &HashSet<usize>, prim: &Prim, x: &X) -> bool {
+fn may_inline(program: &Program, items: &[Item], f: &Facts, mutated: &HashSet<usize>, prim: &Prim, x: &X, limits: Limits) -> bool {
     let storage = prim.out.storage;
     let covers = prim.out.numel() == program.storages[storage].elements && prim.out.offset == 0 && prim.out.is_dense();
     let written_once = f.writers.get(&storage).is_some_and(|w| w.len() == 1);
@@ -295,20 +304,23 @@ fn may_inline(program: &Program, items: &[Item], f: &Facts, mutated: &HashSet<us
         Loop::Reduce { over, .. } => p.out.numel() * over.iter().product::<i64>(),
         Loop::Matmul { .. } | Loop::Scan { .. } => i64::MAX,
     };
+    // One load takes the place of another.
+    let again = cost <= limits.recompute && read.len() <= 1 && readers.iter().all(|p| visits(p) <= numel);
     match readers.as_slice() {
         _ if cheap && readers.len() <= 3 => true,
+        _ if again => true,
         [only] if matches!(only.body, Loop::Matmul { .. }) => cost <= 4 && read.len() <= 2 && !has_heavy(x),
         [only] => visits(only) <= numel,
         _ => false,
     }
 }
 
-/// Groups the loops of a program into kernels, which bind at most `max_buffers` storages each.
-pub fn schedule(program: &Program, max_buffers: usize) -> Schedule {
+/// Groups the loops of a program into kernels.
+pub fn schedule(program: &Program, limits: Limits) -> Schedule {
     let mut items = program.items.clone();
     eliminate_dead(program, &mut items);
-    let items = inline_values(program, items, max_buffers);
-    let mut maker = Maker { max_buffers, steps: Vec::new(), ready: HashMap::new(), last_read: HashMap::new(), barrier: 0 };
+    let items = inline_values(program, items, limits);
+    let mut maker = Maker { max_buffers: limits.buffers, steps: Vec::new(), ready: HashMap::new(), last_read: HashMap::new(), barrier: 0 };
     let written: HashSet<usize> = program.inputs.iter().flatten().map(|v| v.storage).collect();
     for (item, folded) in items {
         match item {

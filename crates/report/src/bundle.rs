@@ -189,6 +189,9 @@ pub struct Kernel {
     pub name: String,
     /// The nodes of the graph it computes, by name, in order.
     pub nodes: Vec<String>,
+    /// The buffers that it binds, `b0`, `b1` and so on in its source: the node each was made for.
+    #[serde(default)]
+    pub buffers: Vec<String>,
     /// Its source in WGSL; empty where a processor runs the node directly.
     pub wgsl: String,
 }
@@ -204,6 +207,10 @@ pub struct Dispatch {
     /// Bytes of the buffers it reads and of those it writes; zeros on a processor.
     #[cfg_attr(test, ts(type = "[number, number]"))]
     pub bytes: [u64; 2],
+    /// Operations on numbers that it does: a function counts four.
+    #[serde(default)]
+    #[cfg_attr(test, ts(type = "number"))]
+    pub operations: u64,
     /// Time it took, where the device can tell.
     pub microseconds: Option<f64>,
 }
@@ -307,6 +314,46 @@ pub struct Training {
     pub readable: String,
     /// Seconds to build it.
     pub compile_seconds: f64,
+}
+
+/// The most that a device was seen to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+pub struct Roof {
+    /// Multiplications and additions of float32 a second.
+    pub operations: f64,
+    /// Bytes read and written a second.
+    pub bytes: f64,
+}
+
+/// How long a step of a compilation takes: forward and backward, and the optimizer's where there is one. Inputs stay where they are,
+/// and the loss of each is read before the next begins.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+pub struct Timed {
+    /// What took them.
+    pub device: Device,
+    /// Seconds of the first step, with writing and building the kernels.
+    pub first_seconds: f64,
+    /// Seconds of each step after it.
+    pub seconds: Vec<f64>,
+    /// The loss before the first step.
+    pub loss: f64,
+    /// Pipelines that were built for it: equal kernels are one.
+    pub pipelines: u32,
+    /// Bytes of device memory.
+    #[cfg_attr(test, ts(type = "number"))]
+    pub bytes: u64,
+    /// The kernels of a step; none on a processor.
+    pub kernels: Vec<Kernel>,
+    /// Its dispatches, in order.
+    pub dispatches: Vec<Dispatch>,
+    /// The most that the device can do; not of a processor.
+    pub roof: Option<Roof>,
+    /// What a reader should know.
+    pub notes: Vec<String>,
+    /// The step as a graph.
+    pub readable: String,
 }
 
 /// Why a [`Bundle`] could not be run.

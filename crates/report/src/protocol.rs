@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::bundle::{Bundle, Named, Recipe, RunResult, TensorData, Training};
+use crate::bundle::{Bundle, Named, Recipe, RunResult, TensorData, Timed, Training};
 use crate::log::{GivenFile, OfLog, RankOf};
 use crate::{Answer, CapturedGraph, Event, GraphView, LastCall, Question, Report, Trial, WhatIf};
 
@@ -221,6 +221,19 @@ pub enum ToGpu {
         /// How many.
         steps: u32,
     },
+    /// Take steps, one after the other, and tell how long they take.
+    Time {
+        /// What the answer bears.
+        run: u32,
+        /// What is timed.
+        bundle: Bundle,
+        /// How a step changes its parameters; without it, a step is forward and backward.
+        recipe: Option<Recipe>,
+        /// What takes the steps.
+        device: Runner,
+        /// How long steps are taken, about.
+        seconds: f64,
+    },
     /// A value as PyTorch prints it; answered at once, whatever else goes on.
     Print {
         /// What the answer bears.
@@ -250,6 +263,13 @@ pub enum FromGpu {
         run: u32,
         /// What it came to.
         result: RunResult,
+    },
+    /// How long steps take.
+    Timed {
+        /// Which.
+        run: u32,
+        /// It.
+        timed: Timed,
     },
     /// A training is ready to take steps.
     Training {

@@ -103,3 +103,6 @@ export async function example(page, title) {
   await page.getByRole("button", { name: "Examples" }).click();
   await page.locator(".gallery").getByRole("button", { name: title }).click();
 }
+
+/** Has the GPU run what is run: where it is a software adapter, the page prefers the CPU. */
+export const onGpu = (page) => page.locator("[data-pane=run]").getByLabel("Device", { exact: true }).selectOption("webgpu");

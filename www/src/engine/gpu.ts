@@ -1,5 +1,5 @@
 // The page's side of the GPU: its module is fetched and its worker started when something is first run.
-import type { Bundle, Named, Recipe, RunResult, TensorData, Training } from "../generated/report";
+import type { Bundle, Named, Recipe, RunResult, TensorData, Timed, Training } from "../generated/report";
 import type { ModuleSource, Progress } from "./module";
 import type { FromGpu, Runner, ToGpu } from "./protocol";
 
@@ -45,6 +45,20 @@ export class Gpu {
       (run) => ({ type: "run", run, bundle, device }),
       (message, resolve) => {
         if (message.type === "result") resolve(message.result);
+      },
+      onProgress,
+    );
+  }
+
+  /** Takes steps for about so many seconds, and tells how long they take. */
+  time(
+    { bundle, recipe, device, seconds }: { bundle: Bundle; recipe: Recipe | null; device: Runner; seconds: number },
+    onProgress: (progress: Progress) => void,
+  ): Promise<Timed> {
+    return this.#ask(
+      (run) => ({ type: "time", run, bundle, recipe, device, seconds }),
+      (message, resolve) => {
+        if (message.type === "timed") resolve(message.timed);
       },
       onProgress,
     );

@@ -856,6 +856,10 @@ workgroups: [number, number, number],
  */
 bytes: [number, number],
 /**
+ * Operations on numbers that it does: a function counts four.
+ */
+operations: number,
+/**
  * Time it took, where the device can tell.
  */
 microseconds: number | null, };
@@ -1074,7 +1078,15 @@ run: number,
 /**
  * What it came to.
  */
-result: RunResult, } | { "type": "training",
+result: RunResult, } | { "type": "timed",
+/**
+ * Which.
+ */
+run: number,
+/**
+ * It.
+ */
+timed: Timed, } | { "type": "training",
 /**
  * Which.
  */
@@ -1394,6 +1406,10 @@ name: string,
  * The nodes of the graph it computes, by name, in order.
  */
 nodes: Array<string>,
+/**
+ * The buffers that it binds, `b0`, `b1` and so on in its source: the node each was made for.
+ */
+buffers: Array<string>,
 /**
  * Its source in WGSL; empty where a processor runs the node directly.
  */
@@ -2758,6 +2774,19 @@ finished: boolean,
 seconds: number, };
 
 /**
+ * The most that a device was seen to do.
+ */
+export type Roof = {
+/**
+ * Multiplications and additions of float32 a second.
+ */
+operations: number,
+/**
+ * Bytes read and written a second.
+ */
+bytes: number, };
+
+/**
  * Why a [`Bundle`] could not be run.
  */
 export type RunError = {
@@ -2990,6 +3019,56 @@ stride: Array<number>,
 bytes: Uint8Array, };
 
 /**
+ * How long a step of a compilation takes: forward and backward, and the optimizer's where there is one. Inputs stay where they are,
+ * and the loss of each is read before the next begins.
+ */
+export type Timed = {
+/**
+ * What took them.
+ */
+device: Device,
+/**
+ * Seconds of the first step, with writing and building the kernels.
+ */
+first_seconds: number,
+/**
+ * Seconds of each step after it.
+ */
+seconds: Array<number>,
+/**
+ * The loss before the first step.
+ */
+loss: number,
+/**
+ * Pipelines that were built for it: equal kernels are one.
+ */
+pipelines: number,
+/**
+ * Bytes of device memory.
+ */
+bytes: number,
+/**
+ * The kernels of a step; none on a processor.
+ */
+kernels: Array<Kernel>,
+/**
+ * Its dispatches, in order.
+ */
+dispatches: Array<Dispatch>,
+/**
+ * The most that the device can do; not of a processor.
+ */
+roof: Roof | null,
+/**
+ * What a reader should know.
+ */
+notes: Array<string>,
+/**
+ * The step as a graph.
+ */
+readable: string, };
+
+/**
  * To the worker that makes exports.
  */
 export type ToExport = { "type": "graph",
@@ -3061,7 +3140,27 @@ lr: number,
 /**
  * How many.
  */
-steps: number, } | { "type": "print",
+steps: number, } | { "type": "time",
+/**
+ * What the answer bears.
+ */
+run: number,
+/**
+ * What is timed.
+ */
+bundle: Bundle,
+/**
+ * How a step changes its parameters; without it, a step is forward and backward.
+ */
+recipe: Recipe | null,
+/**
+ * What takes the steps.
+ */
+device: Runner,
+/**
+ * How long steps are taken, about.
+ */
+seconds: number, } | { "type": "print",
 /**
  * What the answer bears.
  */

@@ -16,8 +16,12 @@ export type Attempt =
 
 /** Whether the browser gives pages a GPU; `undefined` until it has answered. */
 export const webgpu = signal<boolean | undefined>(undefined);
-export const wantedDevice = signal<Runner>("webgpu");
-export const device = computed<Runner>(() => (webgpu.value === false ? "cpu" : wantedDevice.value));
+/** The name of the adapter, where it is a processor that plays GPU; `""` where it is not known to be one. */
+export const softwareAdapter = signal("");
+/** What the visitor has chosen. */
+export const wantedDevice = signal<Runner | undefined>(undefined);
+/** A processor runs its own kernels faster than those of a GPU that it plays. */
+export const device = computed<Runner>(() => (webgpu.value === false ? "cpu" : (wantedDevice.value ?? (softwareAdapter.value ? "cpu" : "webgpu"))));
 export const attempt = signal<Attempt | undefined>(undefined);
 
 /** What would be run: the selected compilation with the script's own inputs. */
@@ -56,16 +60,30 @@ export function prepareGpu(source: ModuleSource, createWorker: () => Worker): vo
 
 /** Asks for a GPU, once: browsers start processes for the answer, which a visitor who runs nothing need not wait behind. */
 export function lookForGpu(): Promise<void> {
-  return (asked ??= askForAdapter().then((there) => void (webgpu.value = there)));
+  return (asked ??= askForAdapter().then((info) => {
+    softwareAdapter.value = info ? nameOfSoftware(info) : "";
+    webgpu.value = info !== undefined;
+  }));
 }
 let asked: Promise<void> | undefined;
 
-async function askForAdapter(): Promise<boolean> {
+type AdapterInfo = Partial<Record<"vendor" | "architecture" | "description" | "device", string>> & { isFallbackAdapter?: boolean };
+
+async function askForAdapter(): Promise<AdapterInfo | undefined> {
   try {
-    return (await navigator.gpu?.requestAdapter()) != null;
+    const adapter = await navigator.gpu?.requestAdapter();
+    return adapter ? ((adapter as { info?: AdapterInfo }).info ?? {}) : undefined;
   } catch {
-    return false;
+    return undefined;
   }
+}
+
+/** Processors that are known to play GPU. */
+const SOFTWARE = /swiftshader|llvmpipe|lavapipe|basic render/i;
+
+function nameOfSoftware({ vendor, architecture, description, device: name, isFallbackAdapter }: AdapterInfo): string {
+  const words = [vendor, architecture, description, name].filter(Boolean).join(" ");
+  return isFallbackAdapter || SOFTWARE.test(words) ? words || "unnamed" : "";
 }
 
 /** Runs what is selected. */

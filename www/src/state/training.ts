@@ -13,6 +13,8 @@ export interface Descent {
   /** The loss before each step. The list grows in place; `taken` says how far. */
   losses: number[];
   taken: number;
+  /** How many are to be taken in all. */
+  wanted: number;
   /** Seconds that the steps took. */
   seconds: number;
   /** Parameters after the last step, once the steps rest. */
@@ -65,7 +67,7 @@ export async function train(): Promise<void> {
   if (!gpu || !what || descending.value || attempt.value?.state === "loading") return;
   const parameters = trainable.value.filter((name) => !frozen.value.has(name));
   const recipe = { parameters, loss: null, lr: lr.value, momentum: momentum.value };
-  descent.value = { phase: "building", bundle: what, losses: [], taken: 0, seconds: 0 };
+  descent.value = { phase: "building", bundle: what, losses: [], taken: 0, wanted: steps.value, seconds: 0 };
   const begin = async (runs: Gpu): Promise<Named[]> =>
     runs.train({ bundle: what, recipe, device: await findDevice(), steps: steps.value }, handlers, (progress) => {
       if (descent.value?.phase === "building") update({ progress });
@@ -76,7 +78,7 @@ export async function train(): Promise<void> {
 /** Takes further steps from where it rests. */
 export async function trainOn(): Promise<void> {
   if (!gpu || descent.value?.phase !== "resting") return;
-  update({ phase: "running" });
+  update({ phase: "running", wanted: descent.value.taken + steps.value });
   await finish(gpu.continue(steps.value, lr.value, handlers));
 }
 

@@ -1,7 +1,7 @@
 // What ran, dispatch by dispatch: the nodes and lines it came from, its time and bytes, and its WGSL.
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
-import type { Dispatch, Kernel, PartResult, RunResult } from "../../generated/report";
+import type { Dispatch, Kernel, PartResult, Roof, RunResult } from "../../generated/report";
 import { formatBytes, formatSeconds } from "../../report/format";
 import type { Unit } from "../../report/stages";
 import { select, selection } from "../../state/selection";
@@ -9,6 +9,7 @@ import { Columns, number } from "../../ui/columns";
 import { lazy } from "../../ui/lazy";
 import { placeInWords, shortPlace } from "../../report/place";
 import { linesOf, namesOn, spanOf } from "./places";
+import { rate } from "./timing";
 
 /** The kernel whose source is shown, by part and place: `Forward 3`. */
 const open = signal<string | undefined>(undefined);
@@ -16,7 +17,7 @@ const open = signal<string | undefined>(undefined);
 const Wgsl = lazy(() => import("./wgsl").then(({ WgslView }) => WgslView));
 
 export function KernelsView({ result, unit }: { result: RunResult; unit: Unit | undefined }): JSX.Element {
-  const longest = Math.max(0, ...[result.forward, result.backward].flatMap((part) => part?.dispatches.map(({ microseconds }) => microseconds ?? 0) ?? []));
+  const longest = longestOf([result.forward, result.backward]);
   return (
     <>
       <Dispatches title="Forward" part={result.forward} unit={unit} longest={longest} />
@@ -25,14 +26,23 @@ export function KernelsView({ result, unit }: { result: RunResult; unit: Unit | 
   );
 }
 
-interface Props {
-  title: string;
-  part: PartResult;
-  unit: Unit | undefined;
-  longest: number;
+type Part = Pick<PartResult, "kernels" | "dispatches">;
+
+/** Microseconds of the longest dispatch. */
+export function longestOf(parts: readonly (Part | null)[]): number {
+  return Math.max(0, ...parts.flatMap((part) => part?.dispatches.map(({ microseconds }) => microseconds ?? 0) ?? []));
 }
 
-function Dispatches({ title, part, unit, longest }: Props): JSX.Element | null {
+interface Props {
+  title: string;
+  part: Part;
+  unit: Unit | undefined;
+  longest: number;
+  /** The most that the device can do, where it was measured. */
+  roof?: Roof | undefined;
+}
+
+export function Dispatches({ title, part, unit, longest, roof }: Props): JSX.Element | null {
   if (part.dispatches.length === 0) return null;
   return (
     <table class="table dispatches">
@@ -45,12 +55,13 @@ function Dispatches({ title, part, unit, longest }: Props): JSX.Element | null {
           number("Workgroups", "Workgroups along x, y and z"),
           number("Read, written", "Bytes of the buffers that it reads and of those that it writes"),
           number("Time"),
+          ...(roof ? [number("Rates", "Operations and bytes a second, and the larger of their shares of the most that the device was seen to do")] : []),
         ]}
       />
       <tbody>
         {part.dispatches.map((dispatch, index) => {
           const kernel = part.kernels[dispatch.kernel];
-          return kernel && <Row key={index} id={`${title} ${index}`} index={index} dispatch={dispatch} kernel={kernel} unit={unit} longest={longest} />;
+          return kernel && <Row key={index} id={`${title} ${index}`} index={index} dispatch={dispatch} kernel={kernel} unit={unit} longest={longest} roof={roof} />;
         })}
       </tbody>
     </table>
@@ -64,9 +75,11 @@ interface RowProps {
   kernel: Kernel;
   unit: Unit | undefined;
   longest: number;
+  roof: Roof | undefined;
 }
 
-function Row({ id, index, dispatch: { workgroups, bytes, microseconds }, kernel: { name, nodes, wgsl }, unit, longest }: RowProps): JSX.Element {
+function Row({ id, index, dispatch, kernel: { name, nodes, buffers, wgsl }, unit, longest, roof }: RowProps): JSX.Element {
+  const { workgroups, bytes, microseconds } = dispatch;
   const chosen = nodes.some((node) => selection.value?.names.includes(node));
   const isOpen = open.value === id;
   const onDevice = workgroups.some((count) => count > 0);
@@ -126,14 +139,33 @@ function Row({ id, index, dispatch: { workgroups, bytes, microseconds }, kernel:
             </>
           )}
         </td>
+        {roof && <td class="number">{microseconds !== null && <Rates dispatch={dispatch} seconds={microseconds / 1e6} roof={roof} />}</td>}
       </tr>
       {isOpen && wgsl && (
         <tr class="detail-row">
-          <td colSpan={6}>
+          <td colSpan={roof ? 7 : 6}>
+            <p class="caption buffers">
+              {buffers.map((buffer, place) => (
+                <span key={place}>
+                  <code>b{place}</code> {buffer}
+                </span>
+              ))}
+            </p>
             <Wgsl text={wgsl} name={name} />
           </td>
         </tr>
       )}
+    </>
+  );
+}
+
+function Rates({ dispatch: { operations, bytes }, seconds, roof }: { dispatch: Dispatch; seconds: number; roof: Roof }): JSX.Element | null {
+  if (!(seconds > 0)) return null;
+  const [done, moved] = [operations / seconds, (bytes[0] + bytes[1]) / seconds];
+  const share = Math.max(done / roof.operations, moved / roof.bytes);
+  return (
+    <>
+      {rate(done, "FLOP/s")}, {rate(moved, "B/s")} <span class="muted">{Math.round(share * 100)}%</span>
     </>
   );
 }

@@ -1,16 +1,18 @@
 // The run panel: run forward and backward or train, on WebGPU or the CPU, and look at what came of it.
 import type { ComponentChildren, JSX } from "preact";
-import { useSignal } from "@preact/signals";
+import { computed, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { Tabs } from "../../layout/tabs";
 import { formatBytes, formatDifference, formatSeconds, plural } from "../../report/format";
-import { attempt, bundle, cancelOnDevice, device, lookForGpu, messageOf, runOnDevice, wantedDevice, webgpu, whyNotRun } from "../../state/gpu";
+import { attempt, bundle, cancelOnDevice, device, lookForGpu, messageOf, runOnDevice, softwareAdapter, wantedDevice, webgpu, whyNotRun } from "../../state/gpu";
 import { drawInputs } from "../../state/logs";
 import { looked, oneOf } from "../../state/looked";
 import { graphsRun } from "../../state/session";
+import { isTiming } from "../../state/timing";
 import { descending } from "../../state/training";
 import { DeviceView } from "./device";
 import { KernelsView } from "./kernels";
+import { TimingView } from "./timing";
 import { TrainingView } from "./training";
 import { ValuesView } from "./values";
 import type { Bundle, Device, PartResult, RunResult } from "../../generated/report";
@@ -19,12 +21,16 @@ import "./run.css";
 const VIEWS = [
   { key: "values", title: "Values", help: "Outputs, gradients and saved values, beside what the CPU computed" },
   { key: "kernels", title: "Kernels", help: "What ran, in order: nodes, lines, WGSL, time" },
+  { key: "timing", title: "Timing", help: "How long a step takes, on the GPU and on the CPU" },
   { key: "training", title: "Training", help: "Training steps with the compiled graphs" },
   { key: "device", title: "Device", help: "The adapter and what it can do" },
 ] as const;
 type View = (typeof VIEWS)[number]["key"];
 
 const view = looked<View>("runView", "values", oneOf(VIEWS.map(({ key }) => key)));
+
+/** Whether the open view has its own controls. */
+const ofSteps = computed(() => view.value === "training" || view.value === "timing");
 
 export function RunView(): JSX.Element {
   useEffect(() => void lookForGpu(), []);
@@ -38,7 +44,13 @@ export function RunView(): JSX.Element {
         {webgpu.value === false && (
           <p class="note">This browser offers no WebGPU here, so everything runs on the CPU. Recent Chrome, Edge, Safari and Firefox have it.</p>
         )}
-        {view.value === "training" ? <TrainingView /> : <OfRun show={view.value} />}
+        {softwareAdapter.value && wantedDevice.value === undefined && (
+          <p class="note" data-prefers="cpu">
+            The WebGPU adapter here is a processor that plays GPU ({softwareAdapter.value}). The CPU's own kernels are faster, so runs take the CPU until WebGPU
+            is chosen.
+          </p>
+        )}
+        {view.value === "training" ? <TrainingView /> : view.value === "timing" ? <TimingView /> : <OfRun show={view.value} />}
       </div>
     </div>
   );
@@ -50,8 +62,8 @@ function Controls(): JSX.Element {
   const what = bundle.value;
   return (
     <div class="run-controls">
-      {view.value !== "training" && (
-        <button type="button" class="button primary" disabled={!what || busy || descending.value} onClick={() => void runOnDevice()}>
+      {!ofSteps.value && (
+        <button type="button" class="button primary" disabled={!what || busy || descending.value || isTiming.value} onClick={() => void runOnDevice()}>
           {busy ? "Running…" : what?.backward ? "Run forward and backward" : "Run forward"}
         </button>
       )}
@@ -66,7 +78,7 @@ function Controls(): JSX.Element {
           class="select"
           aria-label="Device"
           value={device.value}
-          disabled={descending.value}
+          disabled={descending.value || isTiming.value}
           onChange={(event) => (wantedDevice.value = event.currentTarget.value === "cpu" ? "cpu" : "webgpu")}
         >
           <option value="webgpu" disabled={webgpu.value === false}>
@@ -102,7 +114,7 @@ function DrawButton(): JSX.Element {
 }
 
 /** What the last run gave, or why there is none. */
-function OfRun({ show }: { show: Exclude<View, "training"> }): JSX.Element {
+function OfRun({ show }: { show: Exclude<View, "training" | "timing"> }): JSX.Element {
   const now = attempt.value;
   let content: ComponentChildren = null;
   if (now?.state === "failed") {

@@ -158,7 +158,7 @@ function NumberField({ name, value, disabled = false, help, onChange }: FieldPro
 }
 
 function Progress({ now, old }: { now: Descent; old: boolean }): JSX.Element {
-  const { phase, training, losses, taken, seconds, progress, message, parameters } = now;
+  const { phase, training, losses, taken, wanted, seconds, progress, message, parameters } = now;
   const last = losses.at(-1);
   const rate = seconds > 0 && taken > 0 ? taken / seconds : undefined;
   const broken = last !== undefined && !Number.isFinite(last);
@@ -189,6 +189,11 @@ function Progress({ now, old }: { now: Descent; old: boolean }): JSX.Element {
         {rate !== undefined && (
           <span class="chip">
             {rate >= 10 ? Math.round(rate).toLocaleString("en") : rate.toFixed(1)} steps a second
+          </span>
+        )}
+        {phase === "running" && rate !== undefined && taken < wanted && (
+          <span class="chip" data-left={wanted - taken}>
+            about {formatSeconds((wanted - taken) / rate)} for the {(wanted - taken).toLocaleString("en")} to come
           </span>
         )}
         {training && training.device.backend !== "cpu" && (
