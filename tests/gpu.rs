@@ -117,6 +117,38 @@ fn bundles_run_on_both() {
     }
 }
 
+/// A second run of a graph builds nothing; another size has a plan of its own, and what plans compute in between is in one pool.
+#[test]
+fn a_plan_is_kept_for_each_set_of_sizes() {
+    let Some(device) = device() else { return };
+    let bundle = |rows: u64| {
+        let lines = "mm = torch.ops.aten.mm.default(a, b)\nsum_1 = torch.ops.aten.sum.dim_IntList(mm, [1], True)\ndiv = torch.ops.aten.div.Tensor(mm, sum_1)";
+        let graph = graph(&format!(r#"a: "f32[{rows}, 8][8, 1]", b: "f32[8, 8][8, 1]""#), lines, "div");
+        let mut numbers = Numbers(5);
+        let named = graph.placeholders().map(|n| n.name.to_string()).zip(numbers.inputs(&graph, 0.5, 1.0, 1));
+        Bundle {
+            version: BUNDLE_VERSION,
+            forward: aot_playground::graph::readable(&graph),
+            inputs: named.map(|(name, value)| Named { name, label: None, value }).collect(),
+            num_outputs: 1,
+            ..Bundle::default()
+        }
+    };
+    let mut seen = Vec::new();
+    for rows in [64, 32, 64, 32] {
+        let before = device.pipelines_built();
+        let result = pollster::block_on(run_bundle(&device, &bundle(rows))).unwrap();
+        let runs: Vec<u32> = result.device.plans.iter().map(|plan| plan.runs).collect();
+        seen.push((rows, device.pipelines_built() > before, runs, result.device.pool));
+    }
+    let [(_, true, first, pool), (_, true, second, same), (_, false, third, _), (_, false, fourth, last)] = seen.as_slice() else {
+        panic!("{seen:?}");
+    };
+    assert_eq!([first, second, third, fourth], [&vec![1], &vec![1, 1], &vec![2, 1], &vec![2, 2]]);
+    // The smaller plan lives in what the larger one needs.
+    assert!(*pool > 0 && pool == same && same == last, "{seen:?}");
+}
+
 #[test]
 fn what_cannot_be_run_is_an_error() {
     let Some(device) = device() else { return };

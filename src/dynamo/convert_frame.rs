@@ -16,7 +16,7 @@ use super::eval_frame::call::{called_from, is_whole};
 use super::eval_frame::{replay, within_trace};
 use super::guards::{explain, last_call, validation};
 use super::resume_functions::About;
-use super::settings::switch;
+use super::settings::{switch, switch_of};
 use crate::aot::{replay_graph, with_backward_state};
 use crate::dispatch::{Exclude, Key, Value};
 use crate::dynamo::output_graph::graph_arg::GraphArg;
@@ -207,6 +207,10 @@ fn run_compiled(function: &Rc<CompiledFunction>, mut captured: CapturedGraph, pl
     }
     if matches!(&function.asked.backend, Backend::Named(name) if name == "inductor") {
         freezing::discard(&captured, || about.modules())?;
+        // No CUDA graph is recorded of what runs on the CPU; nothing but the count says so in PyTorch either.
+        if switch_of("torch._inductor.config", "triton.cudagraphs") == Some(true) {
+            count("inductor", "cudagraph_skips", 1);
+        }
     }
     let Some(compiled) = compiled else {
         function.skip_frame(place);

@@ -1,6 +1,7 @@
 //! The device: adapter, limits, what is lost and what is refused, all as values.
 
 use super::kernel::Adapter;
+use super::plans::Plans;
 use diagnostics::error::{Error, Result};
 use report::bundle;
 use std::cell::RefCell;
@@ -28,6 +29,8 @@ pub struct GpuDevice {
     pub adapter: Adapter,
     /// Whether the device tells how long a dispatch took.
     pub timestamps: bool,
+    /// What it keeps between runs.
+    pub(super) plans: Plans,
     /// The first thing that went wrong: the device was lost, or refused what it was asked.
     failure: Arc<Mutex<Failure>>,
     pipelines: RefCell<HashMap<String, wgpu::ComputePipeline>>,
@@ -69,7 +72,7 @@ impl GpuDevice {
         }));
         let info = describe(&adapter, &device);
         let adapter = Adapter { software: info.software };
-        Ok(Some(GpuDevice { device, queue, info, adapter, timestamps, failure, pipelines: RefCell::default() }))
+        Ok(Some(GpuDevice { device, queue, info, adapter, timestamps, plans: Plans::default(), failure, pipelines: RefCell::default() }))
     }
 
     /// Fails where the device was lost, or has refused something since it was last asked.
@@ -99,6 +102,11 @@ impl GpuDevice {
         });
         self.pipelines.borrow_mut().insert(wgsl.to_owned(), pipeline.clone());
         pipeline
+    }
+
+    /// What it is and what it keeps, for people.
+    pub fn described(&self) -> bundle::Device {
+        bundle::Device { plans: self.plans.list(), pool: self.plans.pool_bytes(), ..self.info.clone() }
     }
 
     /// How many pipelines it has built.
@@ -163,6 +171,8 @@ fn describe(adapter: &wgpu::Adapter, device: &wgpu::Device) -> bundle::Device {
         description: description.into_iter().filter(|s| !s.is_empty()).collect::<Vec<_>>().join(", "),
         software,
         features: features(adapter.features()),
+        plans: Vec::new(),
+        pool: 0,
         limits: told,
     }
 }

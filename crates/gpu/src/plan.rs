@@ -46,8 +46,10 @@ pub struct Plan {
     pub kernels: Vec<bundle::Kernel>,
     /// Per node on the CPU: its name, its operator and why.
     pub fallbacks: Vec<FallbackInfo>,
-    /// Bytes of device memory the plan holds.
+    /// Bytes of device memory that are the plan's own.
     pub bytes: u64,
+    /// Bytes that it takes from the memory that all plans share.
+    pub shared: u64,
     /// What a reader of the results should know.
     pub notes: Vec<String>,
 }
@@ -158,7 +160,7 @@ fn write(graph: &Graph, arguments: &[Argument], adapter: Adapter) -> Result<Writ
 /// last time: the plan can run again on what it left.
 pub(super) async fn compile_with(device: &GpuDevice, graph: &Graph, arguments: &[Argument], keep_inputs: bool) -> Result<Plan> {
     let Written { program, steps: scheduled, kernels, fallbacks, sources } = write(graph, arguments, device.adapter)?;
-    let (buffers, bytes) = allocate(device, &program, &scheduled, &sources, keep_inputs);
+    let Memory { buffers, bytes, shared } = allocate(device, &program, &scheduled, &sources, keep_inputs);
     let mut steps = Vec::new();
     for (i, (step, source)) in scheduled.into_iter().zip(sources).enumerate() {
         match (step, source) {
@@ -203,17 +205,19 @@ pub(super) async fn compile_with(device: &GpuDevice, graph: &Graph, arguments: &
         (set, resolved)
     });
     let notes = program.notes.clone();
-    Ok(Plan { program, steps, buffers, queries, kernels, fallbacks, bytes, notes })
+    Ok(Plan { program, steps, buffers, queries, kernels, fallbacks, bytes, shared, notes })
 }
 
-/// Buffers for every storage that a kernel binds, reused once their storage is dead.
-fn allocate(
-    device: &GpuDevice,
-    program: &Program,
-    steps: &[Step],
-    sources: &[Option<kernel::Source>],
-    keep_inputs: bool,
-) -> (HashMap<usize, wgpu::Buffer>, u64) {
+/// The buffers of a plan.
+struct Memory {
+    buffers: HashMap<usize, wgpu::Buffer>,
+    /// Bytes of those that are its own, and of those that all plans share.
+    bytes: u64,
+    shared: u64,
+}
+
+/// Buffers for every storage that a kernel binds; those of intermediate values are reused once their storage is dead.
+fn allocate(device: &GpuDevice, program: &Program, steps: &[Step], sources: &[Option<kernel::Source>], keep_inputs: bool) -> Memory {
     let mut life: HashMap<usize, (usize, usize)> = HashMap::new();
     let mut touch = |storage: usize, at: usize| {
         let span = life.entry(storage).or_insert((at, at));
@@ -249,25 +253,17 @@ fn allocate(
     }
     let mut storages: Vec<usize> = life.keys().copied().filter(|s| bound.contains(s)).collect();
     storages.sort_by_key(|s| (life[s].0, *s));
-    let (mut buffers, mut bytes) = (HashMap::new(), 0);
-    let mut pool: Vec<(u64, usize, wgpu::Buffer)> = Vec::new();
+    let (mut buffers, mut bytes, mut taken) = (HashMap::new(), 0, Vec::new());
     for storage in storages {
         let (first, last) = life[&storage];
         let size = program.storages[storage].elements.max(1) as u64;
-        let fit = (0..pool.len()).filter(|p| pool[*p].1 < first && pool[*p].0 >= size && pool[*p].0 <= 2 * size).min_by_key(|p| pool[*p].0);
-        let buffer = match fit {
-            Some(p) => {
-                pool[p].1 = last;
-                pool[p].2.clone()
-            }
-            None => {
-                let buffer = device.buffer(&program.storages[storage].name, size);
-                bytes += size * 4;
-                pool.push((size, last, buffer.clone()));
-                buffer
-            }
+        let buffer = if last == usize::MAX {
+            bytes += size * 4;
+            device.buffer(&program.storages[storage].name, size)
+        } else {
+            device.plans.take(device, size, (first, last), &mut taken)
         };
         buffers.insert(storage, buffer);
     }
-    (buffers, bytes)
+    Memory { buffers, bytes, shared: device.plans.bytes_of(&taken) }
 }

@@ -39,14 +39,14 @@ impl GpuTrainer {
         let fallbacks = plan.fallbacks.iter().map(|f| format!("{} ({}) runs on the CPU in every step: {}", f.node, f.op, f.reason));
         let names = |list: &[usize]| list.iter().filter_map(|i| Some(step.inputs.get(*i)?.name.clone())).collect();
         let training = Training {
-            device: trainer.device.info.clone(),
+            device: trainer.device.described(),
             loss: step.loss.clone(),
             stands_in: step.stands_in,
             parameters: names(&step.parameters),
             carried: step.carried.clone(),
             dispatches: plan.dispatches() as u32,
             fallbacks: plan.fallbacks.len() as u32,
-            bytes: plan.bytes,
+            bytes: plan.bytes + plan.shared,
             notes: fallbacks.chain(plan.notes.iter().cloned()).collect(),
             readable: readable(&step.graph),
             compile_seconds: start.elapsed().as_secs_f64(),
@@ -172,6 +172,12 @@ fn number(value: &Value) -> Result<f64> {
 }
 
 impl Plan {
+    /// Its inputs and their sizes.
+    pub(super) fn inputs(&self) -> Vec<String> {
+        let names = self.program.inputs.iter().flatten();
+        names.map(|view| format!("{}: {}{:?}", self.program.storages[view.storage].name, view.dtype.short(), view.sizes)).collect()
+    }
+
     /// How many kernels it runs.
     pub(super) fn dispatches(&self) -> usize {
         self.steps.iter().filter(|s| matches!(s, Planned::Dispatch { .. })).count()

@@ -162,6 +162,24 @@ pub struct Bundle {
     pub backward: Option<BackwardBundle>,
 }
 
+/// What a device keeps of a graph for one set of sizes: kernels, buffers and dispatches, recorded once and replayed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+pub struct PlanInfo {
+    /// The graph's inputs and their sizes: `primals_1: f32[3, 4]`.
+    pub inputs: Vec<String>,
+    /// Kernels that a run dispatches.
+    pub dispatches: u32,
+    /// Bytes of device memory that are its own: what it keeps and returns.
+    #[cfg_attr(test, ts(type = "number"))]
+    pub bytes: u64,
+    /// Bytes that it takes from the memory that all plans share.
+    #[cfg_attr(test, ts(type = "number"))]
+    pub shared: u64,
+    /// How often it has run.
+    pub runs: u32,
+}
+
 /// What ran a bundle.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
@@ -176,6 +194,13 @@ pub struct Device {
     pub software: bool,
     /// Features it has, by WebGPU's names.
     pub features: Vec<String>,
+    /// Plans that it keeps, the one that ran last first.
+    #[serde(default)]
+    pub plans: Vec<PlanInfo>,
+    /// Bytes of the memory that all plans share.
+    #[serde(default)]
+    #[cfg_attr(test, ts(type = "number"))]
+    pub pool: u64,
     /// Limits that plans depend on, by WebGPU's names.
     #[cfg_attr(test, ts(type = "Record<string, number>"))]
     pub limits: std::collections::BTreeMap<String, f64>,

@@ -785,6 +785,14 @@ software: boolean,
  */
 features: Array<string>,
 /**
+ * Plans that it keeps, the one that ran last first.
+ */
+plans: Array<PlanInfo>,
+/**
+ * Bytes of the memory that all plans share.
+ */
+pool: number,
+/**
  * Limits that plans depend on, by WebGPU's names.
  */
 limits: Record<string, number>, };
@@ -2557,6 +2565,31 @@ solver: string | null,
  * A value that must be recomputed.
  */
 recompute: string | null, };
+
+/**
+ * What a device keeps of a graph for one set of sizes: kernels, buffers and dispatches, recorded once and replayed.
+ */
+export type PlanInfo = {
+/**
+ * The graph's inputs and their sizes: `primals_1: f32[3, 4]`.
+ */
+inputs: Array<string>,
+/**
+ * Kernels that a run dispatches.
+ */
+dispatches: number,
+/**
+ * Bytes of device memory that are its own: what it keeps and returns.
+ */
+bytes: number,
+/**
+ * Bytes that it takes from the memory that all plans share.
+ */
+shared: number,
+/**
+ * How often it has run.
+ */
+runs: number, };
 
 /**
  * A question about a compilation's joint graph. It needs no run of the script: the graph is still at hand.

@@ -56,8 +56,8 @@ def _settings(mode, options):
 
 
 def __getattr__(name):
-    if name == "config":
+    if name in ("config", "cudagraph_utils"):
         import importlib
 
-        return importlib.import_module("torch._inductor.config")
+        return importlib.import_module(f"torch._inductor.{name}")
     raise AttributeError(f"module 'torch._inductor' has no attribute '{name}'")

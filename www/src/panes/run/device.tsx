@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import type { Device } from "../../generated/report";
 import { formatBytes } from "../../report/format";
+import { Columns, number } from "../../ui/columns";
 
 const FEATURES: Record<string, string> = {
   "timestamp-query": "Tells how long each dispatch took.",
@@ -58,6 +59,32 @@ export function DeviceView({ device }: { device: Device }): JSX.Element {
           })}
         </tbody>
       </table>
+      {device.plans.length > 0 && (
+        <table class="table sentences plans">
+          <caption>Plans: one for each graph and set of sizes, recorded once and replayed</caption>
+          <Columns
+            titles={[
+              "Inputs",
+              number("Dispatches"),
+              number("Own", "Device memory for what it keeps and returns"),
+              number("Shared", `Of the ${formatBytes(device.pool)} that all plans share`),
+              number("Runs"),
+            ]}
+          />
+          <tbody>
+            {device.plans.map(({ inputs, dispatches, bytes, shared, runs }, index) => (
+              <tr key={index}>
+                <td class="code">{inputs.join(", ")}</td>
+                <td class="number">{dispatches}</td>
+                <td class="number">{formatBytes(bytes)}</td>
+                <td class="number">{formatBytes(shared)}</td>
+                <td class="number">{runs}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {device.plans.length > 0 && <p class="caption">All plans take their intermediate values from one pool of {formatBytes(device.pool)}.</p>}
       <p class="caption">Integers are 32 bits wide on WebGPU, and so is every float: float64 is computed in float32, and the run says so.</p>
     </>
   );

@@ -35,22 +35,10 @@ def _known(compiler_fn):
 
         raise InvalidBackend(compiler_fn)
     if compiler_fn == "cudagraphs" and compiler_fn not in _REGISTERED:
-        return _cudagraphs()
+        from torch._dynamo.backends.cudagraphs import cudagraphs
+
+        return cudagraphs
     return _REGISTERED.get(compiler_fn, compiler_fn)
-
-
-def _cudagraphs():
-    """What `cudagraphs` comes to where there is no CUDA device: AOTAutograd, and graphs run operator by operator."""
-    global _made
-    if _made is None:
-        from torch._dynamo.backends.common import aot_autograd
-        from torch._functorch.compilers import nop
-
-        _made = aot_autograd(fw_compiler=nop, keep_inference_input_mutations=True)
-    return _made
-
-
-_made = None
 
 
 def lookup_backend(compiler_fn):
