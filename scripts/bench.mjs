@@ -9,7 +9,7 @@ import { ROOT } from "./lib/config.mjs";
 import { serve } from "./serve.mjs";
 
 const WORKLOADS = ["MLP", "PW", "CNN", "ATT"];
-const PATIENCE_MS = 240_000;
+const PATIENCE_MS = 120_000;
 
 const given = process.argv.indexOf("--workloads");
 const wanted = given > 0 ? process.argv[given + 1].split(",") : WORKLOADS;
