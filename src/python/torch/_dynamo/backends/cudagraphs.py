@@ -17,12 +17,12 @@ from torch._inductor.cudagraph_utils import (
 def find_input_mutations(graph):
     """Which inputs of a graph a call writes to, by index; inputs that share a storage are written to together."""
     from torch import Tensor
-    from torch.multiprocessing.reductions import StorageWeakRef
+    from torch import _native_library as _native
 
     storages, written = {}, set()
     for index, node in enumerate(graph.find_nodes(op="placeholder")):
         if isinstance(node.meta.get("val"), Tensor):
-            storages.setdefault(StorageWeakRef(node.meta["val"].untyped_storage()), set()).add(index)
+            storages.setdefault(_native.storage_id(node.meta["val"]), set()).add(index)
     for node in graph.nodes:
         schema = getattr(node.target, "_schema", None)
         if node.op != "call_function" or schema is None:
@@ -31,7 +31,7 @@ def find_input_mutations(graph):
             given = node.args[place] if place < len(node.args) else node.kwargs.get(argument.name)
             value = getattr(given, "meta", {}).get("val")
             if argument.alias_info and argument.alias_info.is_write and isinstance(value, Tensor):
-                written |= storages.get(StorageWeakRef(value.untyped_storage()), set())
+                written |= storages.get(_native.storage_id(value), set())
     return written
 
 
