@@ -54,8 +54,9 @@ export function Dispatches({ title, part, unit, longest, roof }: Props): JSX.Ele
           "Lines",
           number("Workgroups", "Workgroups along x, y and z"),
           number("Read, written", "Bytes of the buffers that it reads and of those that it writes"),
-          number("Time"),
-          ...(roof ? [number("Rates", "Operations and bytes a second, and the larger of their shares of the most that the device was seen to do")] : []),
+          roof
+            ? number("Time, rates", "Below the time: operations and bytes a second, and the larger of their shares of the most that the device was seen to do")
+            : number("Time"),
         ]}
       />
       <tbody>
@@ -136,14 +137,14 @@ function Row({ id, index, dispatch, kernel: { name, nodes, buffers, wgsl }, unit
             <>
               <span class="bar" style={{ "--share": longest > 0 ? microseconds / longest : 0 }} />
               {formatSeconds(microseconds / 1e6)}
+              {roof && <Rates dispatch={dispatch} seconds={microseconds / 1e6} roof={roof} />}
             </>
           )}
         </td>
-        {roof && <td class="number">{microseconds !== null && <Rates dispatch={dispatch} seconds={microseconds / 1e6} roof={roof} />}</td>}
       </tr>
       {isOpen && wgsl && (
         <tr class="detail-row">
-          <td colSpan={roof ? 7 : 6}>
+          <td colSpan={6}>
             <p class="caption buffers">
               {buffers.map((buffer, place) => (
                 <span key={place}>
@@ -164,8 +165,8 @@ function Rates({ dispatch: { operations, bytes }, seconds, roof }: { dispatch: D
   const [done, moved] = [operations / seconds, (bytes[0] + bytes[1]) / seconds];
   const share = Math.max(done / roof.operations, moved / roof.bytes);
   return (
-    <>
-      {rate(done, "FLOP/s")}, {rate(moved, "B/s")} <span class="muted">{Math.round(share * 100)}%</span>
-    </>
+    <span class="rates muted">
+      {rate(done, "FLOP/s")}, {rate(moved, "B/s")}, {Math.round(share * 100)}%
+    </span>
   );
 }
