@@ -27,6 +27,12 @@ pub const CASES: &[(&str, &str, &str, &str)] = &[
         "getitem, getitem_1, getitem_2",
     ),
     (
+        "a convolution to one element",
+        r#"x: "f32[1, 3, 4, 5][60, 20, 5, 1]", w: "f32[1, 3, 4, 5][60, 1, 15, 3]""#,
+        "convolution = torch.ops.aten.convolution.default(x, w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)",
+        "convolution",
+    ),
+    (
         "linear with its activation",
         r#"a: "f32[40, 16][16, 1]", w: "f32[64, 16][16, 1]", b: "f32[64][1]""#,
         "t = torch.ops.aten.t.default(w)

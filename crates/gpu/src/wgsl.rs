@@ -91,7 +91,7 @@ impl Emitter {
         (self.text, self.bindings)
     }
 
-    /// A fresh name.
+    /// A fresh name. No stem is that of a loop's variable (`k0`, `r0`), which it would hide.
     pub fn fresh(&mut self, stem: &str) -> String {
         self.next += 1;
         format!("{stem}{}", self.next)
@@ -136,7 +136,7 @@ impl Emitter {
         let Some(turning) = turning else { return strip(self.x(&fixed)) };
         let fixed = self.fixed(&fixed);
         let turning = strip(self.x(&turning));
-        let turning = self.named("k", turning);
+        let turning = self.named("p", turning);
         if fixed == "0" { turning } else { format!("{fixed} + {turning}") }
     }
 
