@@ -1,6 +1,6 @@
 // Every view of the page, and how a visitor gets there: for pictures of them, and to look for what keeps people out.
 import { fileURLToPath } from "node:url";
-import { example, settled, write } from "./page.mjs";
+import { example, onGpu, settled, write } from "./page.mjs";
 
 /** Logs that PyTorch wrote. */
 const LOGS = fileURLToPath(new URL("../../../crates/trace/tests/trace/logs/", import.meta.url));
@@ -105,6 +105,7 @@ export const VIEWS = [
     name: "run",
     async go(page) {
       await pane(page, "Run");
+      await onGpu(page);
       await button(page, "Run forward and backward");
       await page.locator("[data-pane=run] .summary").waitFor();
     },
@@ -124,6 +125,15 @@ export const VIEWS = [
       await pane(page, "Kernels");
       await page.getByRole("button", { name: "WGSL" }).first().click();
       await page.locator(".wgsl .cm-content").waitFor();
+    },
+  },
+  {
+    name: "timing",
+    async go(page) {
+      await pane(page, "Run");
+      await pane(page, "Timing");
+      await button(page, "Time steps");
+      await page.locator("tr[data-device=cpu]").waitFor();
     },
   },
   {
