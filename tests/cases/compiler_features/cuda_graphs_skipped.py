@@ -44,6 +44,17 @@ print(find_input_mutations(graph.graph), list(get_device_node_mapping(graph)))
 print([(info.name, [user.name for user in info.users]) for info in get_placeholder_info(graph.graph)])
 print(check_for_skip(graph, 0).splitlines()[0])
 print(check_for_skip(graph, 1).splitlines()[0])
+with torch._dynamo.config.patch(cudagraph_backend_support_input_mutation=True):
+    print(check_for_skip(graph, 0).splitlines()[0])
+with torch._inductor.config.patch({"triton.cudagraphs": True}):
+    print(check_for_skip(graph, 1))
+    with torch._inductor.config.patch(graph_partition=False):
+        print(check_for_skip(graph, 1).splitlines()[0])
+for keeps in (False, True):
+    torch._dynamo.reset()
+    with torch._dynamo.config.patch(cudagraph_backend_keep_input_mutation=keeps):
+        y = torch.zeros(2)
+        print(keeps, torch.compile(lambda y: y.add_(1) * 2, backend="cudagraphs")(y), y, said[-1].splitlines()[0])
 print(format_default_skip_message("a reason"))
 
 with torch._inductor.config.patch({"triton.cudagraph_or_error": True}):

@@ -94,7 +94,7 @@ SECTIONS["cpp"] = (
 
 SECTIONS["triton"] = (
     ("triton.tlx_mode", None, "no effect kernels"),
-    ("triton.cudagraphs", False, "no effect cuda", "TORCHINDUCTOR_CUDAGRAPHS one"),
+    ("triton.cudagraphs", False, "obeyed compiler_features/cuda_graphs_skipped", "TORCHINDUCTOR_CUDAGRAPHS one"),
     ("triton.cudagraph_trees", True, "no effect cuda"),
     ("triton.cudagraph_skip_dynamic_graphs", False, "no effect cuda"),
     ("triton.cudagraph_capture_sizes", None, "no effect cuda"),
@@ -112,7 +112,7 @@ SECTIONS["triton"] = (
     ("triton.cudagraph_dynamic_shape_rerecord_limit", None, "no effect cuda"),
     ("triton.force_cudagraph_sync", False, "no effect cuda"),
     ("triton.force_cudagraphs_warmup", False, "no effect cuda"),
-    ("triton.cudagraph_or_error", False, "no effect cuda", "TORCHINDUCTOR_CUDAGRAPH_OR_ERROR flag"),
+    ("triton.cudagraph_or_error", False, "obeyed compiler_features/cuda_graphs_skipped", "TORCHINDUCTOR_CUDAGRAPH_OR_ERROR flag"),
     ("triton.reorder_for_reducing_graph_partitions", True, "no effect kernels"),
     ("triton.cudagraph_partition_memory_budget", 1.1, "no effect cuda"),
     ("triton.fast_path_cudagraph_asserts", False, "no effect cuda"),

@@ -128,7 +128,7 @@ _ROWS = (
         "TORCHINDUCTOR_MAX_AUTOTUNE_PRUNE_CHOICES_BASED_ON_SHARED_MEM one",
     ),
     ("triton_disable_device_detection", False, "no effect kernels", "TORCHINDUCTOR_TRITON_DISABLE_DEVICE_DETECTION one"),
-    ("graph_partition", True, "no effect cuda", "TORCHINDUCTOR_GRAPH_PARTITION one"),
+    ("graph_partition", True, "obeyed compiler_features/cuda_graphs_skipped", "TORCHINDUCTOR_GRAPH_PARTITION one"),
     ("cudagraph_policy", None, "no effect cuda"),
     ("custom_should_partition_ops", [], "no effect cuda"),
     ("cudagraph_unsafe_unbacked_ops", [], "no effect cuda"),

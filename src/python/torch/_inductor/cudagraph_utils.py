@@ -29,8 +29,9 @@ def _line_of_write(placeholder):
     import torch
 
     users = list(placeholder.users)
+    # What reads an input alone may write to it in its own way.
     writes = users if len(users) == 1 else [user for user in users if user.target is torch.ops.aten.copy_.default]
-    return next((line for line in (user.meta.get("stack_trace") for user in writes) if line or len(users) == 1), None)
+    return next((line for line in (user.meta.get("stack_trace") for user in writes) if line), None)
 
 
 def get_placeholder_info(graph):
@@ -41,8 +42,8 @@ def format_default_skip_message(reason):
     return f"skipping cudagraphs due to {reason}"
 
 
-def _with_line(message, line, after=" :"):
-    return f"{message}. Found from{after} \n {line}" if line else message
+def _with_line(message, line):
+    return f"{message}. Found from : \n {line}" if line else message
 
 
 def get_mutation_stack_trace(placeholders, mutation_indices):
@@ -66,8 +67,8 @@ def check_multiple_devices_or_any_cpu_nodes(device_node_mapping):
     return format_default_skip_message(f"multiple devices: {', '.join(map(repr, device_node_mapping))}")
 
 
-def check_lowering_disable_cudagraph(device_node_mapping):
-    return check_multiple_devices_or_any_cpu_nodes(device_node_mapping)
+# What Inductor asks of a graph that it has lowered.
+check_lowering_disable_cudagraph = check_multiple_devices_or_any_cpu_nodes
 
 
 def log_cudagraph_skip_and_bump_counter(msg):
