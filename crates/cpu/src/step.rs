@@ -46,7 +46,7 @@ fn refused(message: impl Into<String>) -> RunError {
 /// The step of a compilation.
 ///
 /// # Errors
-/// Where there is no output to descend on, or nothing to change.
+/// Where a descent has no backward, no output to descend on, or nothing to change.
 pub fn step(bundle: &Bundle, then: Then) -> Result<Step, RunError> {
     check_version(bundle)?;
     let Some(part) = &bundle.backward else {
@@ -58,11 +58,7 @@ pub fn step(bundle: &Bundle, then: Then) -> Result<Step, RunError> {
     let (forward, backward) = (parse_graph(&bundle.forward)?, parse_graph(&part.readable)?);
     let mut b = Builder { graph: Graph::new("TrainingStep"), inputs: Vec::new() };
 
-    let mut known: HashMap<String, Arg> = HashMap::new();
-    for (node, given) in forward.placeholders().zip(&bundle.inputs) {
-        let id = b.input(&node.name, given.value.clone());
-        known.insert(node.name.to_string(), Arg::Node(id));
-    }
+    let mut known = b.given(&forward, bundle);
     let returned = b.inline(&forward, &known)?;
     let names = output_names(&forward);
     let loss = objective(bundle, part, then)?;
@@ -128,16 +124,13 @@ pub fn step(bundle: &Bundle, then: Then) -> Result<Step, RunError> {
 fn forward_alone(bundle: &Bundle) -> Result<Step, RunError> {
     let forward = parse_graph(&bundle.forward)?;
     let mut b = Builder { graph: Graph::new("Step"), inputs: Vec::new() };
-    let mut known = HashMap::new();
-    for (node, given) in forward.placeholders().zip(&bundle.inputs) {
-        known.insert(node.name.to_string(), Arg::Node(b.input(&node.name, given.value.clone())));
-    }
+    let known = b.given(&forward, bundle);
     let returned = b.inline(&forward, &known)?;
     let carried = carry(&mut b, bundle, &forward, &returned, &known)?;
     let own: Vec<Arg> = returned.into_iter().skip(bundle.mutated.len()).filter(|value| matches!(value, Arg::Node(_))).collect();
     let loss = output_names(&forward).get(bundle.mutated.len()).cloned().unwrap_or_default();
     b.graph.set_output(Arg::Tuple(own));
-    Ok(Step { graph: b.graph, inputs: b.inputs, lr: None, loss, stands_in: true, parameters: Vec::new(), carried })
+    Ok(Step { graph: b.graph, inputs: b.inputs, lr: None, loss, stands_in: false, parameters: Vec::new(), carried })
 }
 
 /// What is descended on.
@@ -237,6 +230,12 @@ impl Builder {
     fn input(&mut self, name: &str, value: Plain) -> NodeId {
         self.inputs.push(Named { name: name.to_owned(), label: None, value });
         self.graph.placeholder(name, Meta::default())
+    }
+
+    /// Placeholders for those of the forward, by their names there, with the values that the script gave them.
+    fn given(&mut self, forward: &Graph, bundle: &Bundle) -> HashMap<String, Arg> {
+        let mut one = |node: &Node, given: &Named| (node.name.to_string(), Arg::Node(self.input(&node.name, given.value.clone())));
+        forward.placeholders().zip(&bundle.inputs).map(|(node, given)| one(node, given)).collect()
     }
 
     fn op(&mut self, name: &str, target: &str, args: Vec<Arg>) -> Arg {

@@ -1,7 +1,8 @@
 //! The GPU backend: a graph of ATen operators becomes a few WGSL kernels, run through wgpu natively and in the browser.
 //!
 //! The crate `loops` lowers a graph to loops and fuses them; [`kernel`] and [`wgsl`] write the text; [`plan`] builds pipelines and
-//! lays buffers out, [`plans`] keeps what it made, [`run`] runs it, [`training`] runs one again and again; [`device`] knows the device, [`roof`] measures it.
+//! lays buffers out, [`plans`] keeps what it made, [`run`] runs it, [`training`] runs one again and again; [`device`] knows the
+//! device, [`roof`] measures it.
 //!
 //! Invariants. Every failure is a value, the loss of the device too. Nothing blocks in a browser. Numbers are 32 bits wide:
 //! int64 inputs that do not fit are refused, float64 is computed in float32, and [`Plan::notes`] says so. An operator

@@ -13,6 +13,9 @@ use std::collections::{HashMap, HashSet};
 use tensor::{Dtype, Geometry, Storage, Tensor};
 use web_time::Instant;
 
+/// Bytes of a dispatch's two timestamps.
+const TIMES: u64 = 16;
+
 /// Where values are while a plan runs.
 #[derive(Default)]
 pub(super) struct State {
@@ -262,7 +265,7 @@ impl Plan {
             });
         }
         let times_at = total.div_ceil(8) * 8;
-        let times = if self.queries.is_some() { timed.len() as u64 * 16 } else { 0 };
+        let times = if self.queries.is_some() { timed.len() as u64 * TIMES } else { 0 };
         let staging = staging(device, times_at + times);
         for ((_, output), span) in self.program.outputs.iter().zip(&spans) {
             if let (Output::Tensor(view), Some((at, bytes))) = (output, span)
@@ -271,10 +274,7 @@ impl Plan {
                 encoder.copy_buffer_to_buffer(buffer, view.offset as u64 * 4, &staging, *at, *bytes);
             }
         }
-        if let Some((set, resolved)) = self.queries.as_ref().filter(|_| times > 0) {
-            encoder.resolve_query_set(set, 0..2 * timed.len() as u32, resolved, 0);
-            encoder.copy_buffer_to_buffer(resolved, 0, &staging, times_at, times);
-        }
+        self.copy_times(&mut encoder, timed.len(), &staging, times_at);
         device.queue.submit([encoder.finish()]);
         let read = device.read(&staging).await?;
         note_times(device, &read[times_at as usize..], &timed, &mut dispatches);
@@ -304,6 +304,14 @@ impl Plan {
         Ok(Outcome { outputs, resident, dispatches })
     }
 
+    /// Copies the timestamps of so many dispatches, where the device has them.
+    fn copy_times(&self, encoder: &mut wgpu::CommandEncoder, dispatches: usize, staging: &wgpu::Buffer, at: u64) {
+        if let Some((set, resolved)) = self.queries.as_ref().filter(|_| dispatches > 0) {
+            encoder.resolve_query_set(set, 0..2 * dispatches as u32, resolved, 0);
+            encoder.copy_buffer_to_buffer(resolved, 0, staging, at, dispatches as u64 * TIMES);
+        }
+    }
+
     /// The dispatches of a run of which nothing is read back but how long each took.
     pub(super) async fn watched(
         &self,
@@ -312,12 +320,8 @@ impl Plan {
         watch: Watch,
     ) -> Result<Vec<bundle::Dispatch>> {
         let Watch { mut dispatches, timed } = watch;
-        let bytes = timed.len() as u64 * 16;
-        let staging = staging(device, bytes);
-        if let Some((set, resolved)) = self.queries.as_ref().filter(|_| bytes > 0) {
-            encoder.resolve_query_set(set, 0..2 * timed.len() as u32, resolved, 0);
-            encoder.copy_buffer_to_buffer(resolved, 0, &staging, 0, bytes);
-        }
+        let staging = staging(device, timed.len() as u64 * TIMES);
+        self.copy_times(&mut encoder, timed.len(), &staging, 0);
         device.queue.submit([encoder.finish()]);
         note_times(device, &device.read(&staging).await?, &timed, &mut dispatches);
         Ok(dispatches)

@@ -80,6 +80,27 @@ impl Emitter {
         self.scopes.push(HashMap::new());
     }
 
+    /// Opens a loop for each dimension of more than one turn; gives how many. Their variables are `{stem}0`, `{stem}1` and so on.
+    pub fn open_loops(&mut self, stem: &str, sizes: &[i64]) -> usize {
+        self.overs.clear();
+        let mut opened = 0;
+        for (d, size) in sizes.iter().enumerate() {
+            if *size == 1 {
+                self.overs.push("0".to_owned());
+            } else {
+                self.open(&format!("for (var {stem}{d} = 0; {stem}{d} < {size}; {stem}{d} += 1) {{"));
+                self.overs.push(format!("{stem}{d}"));
+                opened += 1;
+            }
+        }
+        opened
+    }
+
+    /// Enters the turns of each dimension from one turn of them all.
+    pub fn unravel_turn(&mut self, turn: &str, sizes: &[i64]) {
+        self.overs = digits(turn, sizes).into_iter().map(|text| self.named("p", text)).collect();
+    }
+
     /// Closes a block.
     pub fn close(&mut self) {
         self.scopes.pop();

@@ -64,16 +64,7 @@ pub fn write(e: &mut Emitter, group: &Group, of: &Product, stored: &dyn Fn(&Prim
     for sum in 0..rows * columns {
         e.line(&format!("var acc{sum} = 0.0f;"));
     }
-    let mut turns = Vec::new();
-    for (d, size) in of.over.iter().enumerate() {
-        if *size == 1 {
-            turns.push("0".to_owned());
-        } else {
-            e.open(&format!("for (var k{d} = 0; k{d} < {size}; k{d} += 1) {{"));
-            turns.push(format!("k{d}"));
-        }
-    }
-    e.overs = turns;
+    let opened = e.open_loops("k", of.over);
     let mut element = |factor: &X, place: &[String]| {
         e.coords = place.to_vec();
         let value = strip(e.x(factor));
@@ -88,10 +79,8 @@ pub fn write(e: &mut Emitter, group: &Group, of: &Product, stored: &dyn Fn(&Prim
             sum += 1;
         }
     }
-    for size in of.over {
-        if *size != 1 {
-            e.close();
-        }
+    for _ in 0..opened {
+        e.close();
     }
     e.overs.clear();
 

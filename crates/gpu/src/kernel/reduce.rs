@@ -1,7 +1,7 @@
 //! Reductions and scans.
 
 use super::{Adapter, GROUPS, MAX_GROUPS, Nest, finish_element, product, spread, start_threads};
-use crate::wgsl::{Emitter, digits, name_of, strip};
+use crate::wgsl::{Emitter, name_of, strip};
 use loops::language::{Combine, Prim, Ty, X, coord, row_major};
 use loops::schedule::Group;
 use tensor::Dtype;
@@ -73,30 +73,13 @@ pub fn write(e: &mut Emitter, group: &Group, sum: &Sum, adapter: Adapter, stored
     if arg {
         e.line("var best: i32 = -1;");
     }
-    let mut blocks = 0;
-    if whole_group {
+    let mut blocks = if whole_group {
         e.open(&format!("for (var r = t; r < {turns}; r += {threads}) {{"));
-        e.overs = digits("r", over);
-        blocks += 1;
-        let named: Vec<String> = e.overs.clone();
-        for (d, text) in named.iter().enumerate() {
-            if text.contains(['/', '%']) {
-                e.line(&format!("let r{d} = {text};"));
-                e.overs[d] = format!("r{d}");
-            }
-        }
+        e.unravel_turn("r", over);
+        1
     } else {
-        e.overs = Vec::new();
-        for (d, size) in over.iter().enumerate() {
-            if *size == 1 {
-                e.overs.push("0".to_owned());
-            } else {
-                e.open(&format!("for (var r{d} = 0; r{d} < {size}; r{d} += 1) {{"));
-                e.overs.push(format!("r{d}"));
-                blocks += 1;
-            }
-        }
-    }
+        e.open_loops("r", over)
+    };
     if let Some(mask) = mask {
         let condition = strip(e.x(mask));
         e.open(&format!("if ({condition}) {{"));

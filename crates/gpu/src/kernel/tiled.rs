@@ -13,7 +13,6 @@ const DEPTH: i64 = 16;
 /// transposed, so that what a thread reads of either in a turn is one vector.
 pub fn write(e: &mut Emitter, group: &Group, of: &Product, stored: &dyn Fn(&Prim) -> bool) -> Nest {
     let [m, n, k] = of.mnk();
-    let over = of.over;
     e.line("let t = i32(local);");
     e.line("let tx = t % 16;");
     e.line("let ty = t / 16;");
@@ -42,14 +41,7 @@ pub fn write(e: &mut Emitter, group: &Group, of: &Product, stored: &dyn Fn(&Prim
         e.line("var loaded = 0.0f;");
         e.open(&format!("if ({side} < {limit} && k < {k}) {{"));
         e.coords = coords("row", "column");
-        e.overs = digits("k", over);
-        let named: Vec<String> = e.overs.clone();
-        for (d, text) in named.iter().enumerate() {
-            if text.contains(['/', '%']) {
-                e.line(&format!("let k_{d} = {text};"));
-                e.overs[d] = format!("k_{d}");
-            }
-        }
+        e.unravel_turn("k", of.over);
         let value = strip(e.x(&factor.f()));
         e.line(&format!("loaded = {value};"));
         e.close();
