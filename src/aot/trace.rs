@@ -491,15 +491,15 @@ impl Tracer {
         }
     }
 
-    /// How many nodes there are.
+    /// How many nodes were made so far.
     pub fn position(&self) -> usize {
-        self.graph.borrow().nodes().count()
+        self.graph.borrow().arena_len()
     }
 
-    /// Says what becomes of the nodes from a position on.
+    /// Says what becomes of the nodes made since a position.
     pub fn tag(&self, position: usize, recompute: Recompute) {
-        let ids: Vec<NodeId> = self.graph.borrow().nodes().skip(position).map(|n| n.id).collect();
-        ids.into_iter().for_each(|id| self.graph.borrow_mut().node_mut(id).meta.recompute = Some(recompute));
+        let mut graph = self.graph.borrow_mut();
+        (position..graph.arena_len()).for_each(|made| graph.node_mut(NodeId(made as u32)).meta.recompute = Some(recompute));
     }
 
     pub(super) fn record(&self, entry: &'static OpEntry, args: &[Value], result: &Value) -> Result<()> {

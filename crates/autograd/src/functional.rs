@@ -165,7 +165,6 @@ impl OpBody {
         self.results.borrow().iter().flatten().map(|(at, _)| *at).filter(|at| !is_listed(*at)).collect()
     }
 
-    /// What a script sees of a field: tensors, numbers and sizes.
     /// The edges of PyTorch's node, in its order: one per argument that has a gradient, also where a number or nothing stands for it.
     pub(super) fn edges_of_fields(&self, node: &Rc<Node>) -> Option<Vec<Option<Edge>>> {
         let (fields, ranges, edges) = (self.derivative.fields?, ranges(&self.shapes), node.edges.borrow());
@@ -180,6 +179,7 @@ impl OpBody {
         Some(shown)
     }
 
+    /// What a script sees of a field: tensors, numbers and sizes.
     pub(super) fn shown_field(&self, node: &Rc<Node>, name: &str) -> Option<Result<(Value, bool)>> {
         let field = self.derivative.fields?.fields.iter().find(|field| field.name == name)?;
         Some(self.field_value(node, field).map(|value| (value, field.is_int64)))

@@ -1,5 +1,6 @@
 //! Calls: into functions and modules of Python's, and what is known of others.
 
+use crate::python::native::calls::imported;
 use std::rc::Rc;
 
 use rustpython_vm::builtins::{PyBoundMethod, PyCode, PyDict, PyFunction, PyInt, PyList, PyStr, PyTuple};
@@ -149,10 +150,7 @@ impl Reader<'_> {
     /// The hooks of a kind that are called around a module: those of all modules, then its own.
     fn hooks(&mut self, o: &PyObjectRef, source: Option<&Rc<Source>>, kind: &str) -> Vec<Seen> {
         let name = format!("_global{kind}");
-        let of_all = self.vm.import("torch.nn.modules._module_hooks", 0).ok().and_then(|_| {
-            let modules = self.vm.sys_module.get_attr("modules", self.vm).ok()?;
-            modules.get_item("torch.nn.modules._module_hooks", self.vm).ok()?.dict()
-        });
+        let of_all = imported("torch.nn.modules._module_hooks", self.vm).ok().and_then(|module| module.dict());
         let found = of_all.as_ref().and_then(|globals| globals.get_item_opt(&*name, self.vm).ok().flatten());
         let place = of_all.map(|globals| Rc::new(Source::Imported(globals, "torch.nn.modules.module".into(), name.as_str().into())));
         let mut hooks = self.hooks_in(found, place);

@@ -92,7 +92,6 @@ def _warn_of_dimensions(name, dim):
         warnings.warn(message, stacklevel=3)
 
 
-
 _native_subclass.watch_calls(_TensorMeta)
 
 
