@@ -19,6 +19,12 @@ export function formatSeconds(seconds: number): string {
 }
 
 /** A difference: exact zero is said so. */
+/** `1.24 GFLOP/s`. */
+export function formatRate(perSecond: number, unit: string): string {
+  const [size, prefix] = perSecond >= 1e12 ? [1e12, "T"] : perSecond >= 1e9 ? [1e9, "G"] : [1e6, "M"];
+  return `${(perSecond / size).toPrecision(3)} ${prefix}${unit}`;
+}
+
 export function formatDifference(value: number | null): string {
   if (value === null) return "";
   return value === 0 ? "0" : value.toExponential(1);

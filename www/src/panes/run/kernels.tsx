@@ -2,14 +2,13 @@
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import type { Dispatch, Kernel, PartResult, Roof, RunResult } from "../../generated/report";
-import { formatBytes, formatSeconds } from "../../report/format";
+import { formatBytes, formatRate, formatSeconds } from "../../report/format";
 import type { Unit } from "../../report/stages";
 import { select, selection } from "../../state/selection";
 import { Columns, number } from "../../ui/columns";
 import { lazy } from "../../ui/lazy";
 import { placeInWords, shortPlace } from "../../report/place";
 import { linesOf, namesOn, spanOf } from "./places";
-import { rate } from "./timing";
 
 /** The kernel whose source is shown, by part and place: `Forward 3`. */
 const open = signal<string | undefined>(undefined);
@@ -166,7 +165,7 @@ function Rates({ dispatch: { operations, bytes }, seconds, roof }: { dispatch: D
   const share = Math.max(done / roof.operations, moved / roof.bytes);
   return (
     <span class="rates muted">
-      {rate(done, "FLOP/s")}, {rate(moved, "B/s")}, {Math.round(share * 100)}%
+      {formatRate(done, "FLOP/s")}, {formatRate(moved, "B/s")}, {Math.round(share * 100)}%
     </span>
   );
 }

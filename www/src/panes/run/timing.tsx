@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import type { Runner } from "../../engine/protocol";
 import type { Timed } from "../../generated/report";
-import { formatBytes, formatSeconds, plural } from "../../report/format";
+import { formatBytes, formatRate, formatSeconds, plural } from "../../report/format";
 import { attempt, bundle, cancelOnDevice } from "../../state/gpu";
 import { isTiming, timeSteps, timing, updates } from "../../state/timing";
 import { descending, trainable } from "../../state/training";
@@ -64,7 +64,7 @@ export function TimingView(): JSX.Element {
       )}
       {timed.length > 0 && (
         <table class="table times" aria-live="polite">
-          <caption>A step: {what?.backward || now?.bundle.backward ? "forward and backward" : "the forward"}{now?.updates && ", then SGD"}</caption>
+          <caption>A step: {now?.bundle.backward ? "forward and backward" : "the forward"}{now?.updates && ", then SGD"}</caption>
           <Columns
             titles={[
               "On",
@@ -90,7 +90,7 @@ export function TimingView(): JSX.Element {
           <Adapter device={onGpu.device} />
           {onGpu.roof && (
             <p class="caption" data-roof>
-              The most that it was seen to do: {rate(onGpu.roof.operations, "FLOP/s")} of products and sums, {rate(onGpu.roof.bytes, "B/s")} of a copy.
+              The most that it was seen to do: {formatRate(onGpu.roof.operations, "FLOP/s")} of products and sums, {formatRate(onGpu.roof.bytes, "B/s")} of a copy.
             </p>
           )}
           {onGpu.notes.map((note) => (
@@ -124,12 +124,6 @@ function Row({ device, timed: { seconds, first_seconds, dispatches, pipelines, b
   );
 }
 
-export function median(sorted: readonly number[]): number {
+function median(sorted: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? NaN;
-}
-
-/** `1.24 GFLOP/s`. */
-export function rate(perSecond: number, unit: string): string {
-  const [size, prefix] = perSecond >= 1e12 ? [1e12, "T"] : perSecond >= 1e9 ? [1e9, "G"] : [1e6, "M"];
-  return `${(perSecond / size).toPrecision(3)} ${prefix}${unit}`;
 }

@@ -8,6 +8,7 @@ import { labels } from "../../report/labels";
 import { statistics } from "../../report/statistics";
 import { elements, formatElement } from "../../report/tensor";
 import { attempt, bundle, cancelOnDevice } from "../../state/gpu";
+import { isTiming } from "../../state/timing";
 import {
   descending,
   descent,
@@ -63,6 +64,7 @@ function Recipe(): JSX.Element {
     if (!next.delete(name)) next.add(name);
     frozen.value = next;
   };
+  const isElsewhere = attempt.value?.state === "loading" || isTiming.value;
   const resting = descent.value?.phase === "resting" && descent.value.bundle === bundle.value;
   return (
     <>
@@ -80,15 +82,15 @@ function Recipe(): JSX.Element {
           <button
             type="button"
             class="button primary"
-            disabled={chosen.length === 0 || attempt.value?.state === "loading"}
-            title={attempt.value?.state === "loading" ? "A run is still going on: the device does one thing at a time" : undefined}
+            disabled={chosen.length === 0 || isElsewhere}
+            title={isElsewhere ? "A run is still going on: the device does one thing at a time" : undefined}
             onClick={() => void train()}
           >
             {resting ? "Start again" : "Train"}
           </button>
         )}
         {resting && (
-          <button type="button" class="button" onClick={() => void trainOn()}>
+          <button type="button" class="button" disabled={isElsewhere} onClick={() => void trainOn()}>
             {plural(steps.value, "step")} more
           </button>
         )}
