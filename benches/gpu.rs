@@ -77,6 +77,9 @@ fn main() {
                     dispatch.workgroups,
                     kernel.nodes.join(" ")
                 );
+                if let Some(apart) = &kernel.apart {
+                    println!("            not fused with {}: it {}", apart.node, apart.why);
+                }
                 if std::env::var("KERNELS").is_ok_and(|name| kernel.nodes.contains(&name)) {
                     println!("{}", kernel.wgsl);
                 }

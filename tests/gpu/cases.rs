@@ -350,6 +350,97 @@ pub const CASES: &[(&str, &str, &str, &str)] = &[
         "y, lse, gq, gk, gv",
     ),
     (
+        "attention with masks: of no row, of some, of all that a row meets",
+        r#"q: "f32[2, 2, 5, 4][40, 20, 4, 1]", k: "f32[2, 2, 6, 4][48, 24, 4, 1]", v: "f32[2, 2, 6, 4][48, 24, 4, 1]", g: "f32[2, 2, 5, 4][40, 20, 4, 1]", m: "f32[5, 6][6, 1]""#,
+        "some = torch.ops.aten.ge.Scalar(m, 0.3)
+        none = torch.ops.aten.ge.Scalar(m, 10)
+        zero = torch.ops.aten.full.default([], 0.0, dtype = torch.float32, layout = torch.strided, device = device(type='cpu'), pin_memory = False)
+        low = torch.ops.aten.full.default([], -inf, dtype = torch.float32, layout = torch.strided, device = device(type='cpu'), pin_memory = False)
+        w = torch.ops.aten.where.self(some, zero, low)
+        n = torch.ops.aten.where.self(none, zero, low)
+        f = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default(q, k, v, 0.0, False, attn_mask = w, scale = 0.7)
+        y = f[0]
+        lse = f[1]
+        back = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward.default(g, q, k, v, y, lse, 0.0, False, attn_mask = w, scale = 0.7)
+        gq = back[0]
+        gk = back[1]
+        gv = back[2]
+        f_1 = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default(q, k, v, 0.0, False, attn_mask = n)
+        y_1 = f_1[0]
+        lse_1 = f_1[1]
+        back_1 = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward.default(g, q, k, v, y_1, lse_1, 0.0, False, attn_mask = n)
+        gq_1 = back_1[0]
+        gv_1 = back_1[2]",
+        "y, lse, gq, gk, gv, y_1, lse_1, gq_1, gv_1",
+    ),
+    (
+        "attention of rows too long for registers",
+        r#"q: "f32[1, 2, 3, 70][420, 210, 70, 1]", k: "f32[1, 2, 4, 70][560, 280, 70, 1]", v: "f32[1, 2, 4, 70][560, 280, 70, 1]", g: "f32[1, 2, 3, 70][420, 210, 70, 1]", m: "f32[3, 4][4, 1]""#,
+        "none = torch.ops.aten.ge.Scalar(m, 10)
+        zero = torch.ops.aten.full.default([], 0.0, dtype = torch.float32, layout = torch.strided, device = device(type='cpu'), pin_memory = False)
+        low = torch.ops.aten.full.default([], -inf, dtype = torch.float32, layout = torch.strided, device = device(type='cpu'), pin_memory = False)
+        n = torch.ops.aten.where.self(none, zero, low)
+        f = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default(q, k, v, 0.0, True)
+        y = f[0]
+        lse = f[1]
+        back = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward.default(g, q, k, v, y, lse, 0.0, True)
+        gq = back[0]
+        gk = back[1]
+        gv = back[2]
+        f_1 = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default(q, k, v, 0.0, False, attn_mask = n)
+        y_1 = f_1[0]
+        lse_1 = f_1[1]
+        back_1 = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward.default(g, q, k, v, y_1, lse_1, 0.0, False, attn_mask = n)
+        gq_1 = back_1[0]",
+        "y, lse, gq, gk, gv, y_1, lse_1, gq_1",
+    ),
+    (
+        "loops over the same rows: of a square, whose rows and columns are as many",
+        r#"x: "f32[5, 5][5, 1]", y: "f32[5, 5][1, 5]""#,
+        "row = torch.ops.aten.sum.dim_IntList(x, [1], True)
+        a = torch.ops.aten.mul.Tensor(x, row)
+        b = torch.ops.aten.mul.Tensor(y, row)
+        flat = torch.ops.aten.view.default(row, [5])
+        c = torch.ops.aten.sub.Tensor(x, flat)
+        column = torch.ops.aten.sum.dim_IntList(x, [0], True)
+        d = torch.ops.aten.mul.Tensor(x, column)
+        e = torch.ops.aten.add.Tensor(d, row)
+        most = torch.ops.aten.amax.default(e, [1], True)
+        f = torch.ops.aten.sub.Tensor(e, most)",
+        "a, b, c, d, e, f",
+    ),
+    (
+        "loops over the same rows: side by side, one after the other, across views",
+        r#"x: "f32[4, 3, 7][21, 7, 1]", y: "f32[12, 7][7, 1]", w: "f32[7][1]""#,
+        "a = torch.ops.aten.sum.dim_IntList(x, [2])
+        b = torch.ops.aten.amax.default(x, [2])
+        i = torch.ops.aten.argmax.default(x, 2)
+        c = torch.ops.aten.sum.dim_IntList(y, [1])
+        s = torch.ops.aten._softmax.default(x, 1, False)
+        t = torch.ops.aten._log_softmax.default(x, 2, False)
+        u = torch.ops.aten._softmax.default(t, 2, False)
+        view = torch.ops.aten.view.default(c, [4, 3, 1])
+        d = torch.ops.aten.mul.Tensor(x, view)
+        e = torch.ops.aten.mul.Tensor(d, w)
+        g = torch.ops.aten.sum.dim_IntList(e, [2])
+        back = torch.ops.aten._log_softmax_backward_data.default(e, t, 2, torch.float32)
+        both = torch.ops.aten.sum.dim_IntList(x, [0, 2], True)
+        h = torch.ops.aten.div.Tensor(x, both)",
+        "a, b, i, c, s, t, u, d, e, g, back, h",
+    ),
+    (
+        "loops over the same rows: long ones, a value in between that others read too",
+        r#"x: "f32[6, 300][300, 1]", y: "f32[6, 300][300, 1]""#,
+        "s = torch.ops.aten._softmax.default(x, 1, False)
+        z = torch.ops.aten.add.Tensor(s, y)
+        t = torch.ops.aten._log_softmax.default(z, 1, False)
+        m = torch.ops.aten.max.dim(t, 1)
+        v = m[0]
+        p = m[1]
+        n = torch.ops.aten.sum.default(z)",
+        "s, z, t, v, p, n",
+    ),
+    (
         "an input is written to last",
         r#"x: "f32[3, 4][4, 1]", y: "f32[3, 4][4, 1]""#,
         "add = torch.ops.aten.add.Tensor(x, y)

@@ -161,7 +161,7 @@ impl Plan {
         let mut kernels = 0;
         for step in scheduled.steps {
             match step {
-                schedule::Step::Kernel(group, _) => {
+                schedule::Step::Kernel { group, .. } => {
                     let kernel = kernel::write(&group, &|prim| scheduled.stored.contains(&prim.out.storage))?;
                     let Kernel { inputs, outputs, .. } = &kernel;
                     touched.push((inputs.iter().map(|p| p.storage).collect(), outputs.iter().map(|p| p.storage).collect()));

@@ -80,7 +80,14 @@ fn octant(x: f32) -> i32 { let j = i32(x * 1.27323954473516f); return j + (j & 1
   return select(t, -t, x < 0.0f);
 }",
     ),
-    ("sigmoid", "fn sigmoid(x: f32) -> f32 { return 1.0f / (1.0f + exp_of(-x)); }"),
+    (
+        "sigmoid",
+        "// One, where it is: a division may be off by some of its last bits.
+fn sigmoid(x: f32) -> f32 {
+  let e = exp_of(-x);
+  return select(1.0f / (1.0f + e), 1.0f, e < 5.9604645e-8f);
+}",
+    ),
     (
         "expm1",
         "fn expm1(x: f32) -> f32 {

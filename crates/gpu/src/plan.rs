@@ -9,7 +9,7 @@ use diagnostics::error::{Error, Result};
 use graph::{Graph, NodeId};
 use loops::language::View;
 use loops::program::{self, Argument, Everything, Fallback, Output, Program};
-use loops::schedule::{Limits, Step, schedule};
+use loops::schedule::{Apart, Limits, Step, schedule};
 use loops::split::split;
 use report::bundle;
 use std::collections::HashMap;
@@ -126,7 +126,7 @@ fn write(graph: &Graph, arguments: &[Argument], adapter: Adapter) -> Result<Writ
     let (mut kernels, mut fallbacks, mut sources) = (Vec::new(), Vec::new(), Vec::new());
     for step in &scheduled.steps {
         match step {
-            Step::Kernel(group, nodes) => {
+            Step::Kernel { group, nodes, apart } => {
                 let mut names: Vec<String> = Vec::new();
                 for id in nodes {
                     let name = name_of(*id);
@@ -134,13 +134,14 @@ fn write(graph: &Graph, arguments: &[Argument], adapter: Adapter) -> Result<Writ
                         names.push(name);
                     }
                 }
-                let source = kernel::write(group, adapter, &|prim| scheduled.stored.contains(&prim.out.storage));
+                let source = kernel::write(group, adapter, &|prim| scheduled.stored.contains(&prim.out.storage))?;
                 let buffers = source.bindings.iter().map(|b| program.storages[b.storage].name.to_string()).collect();
                 let shown = if names.len() > 4 { format!("{}_{}", names[..4].join("_"), names.len() - 4) } else { names.join("_") };
                 kernels.push(bundle::Kernel {
                     name: format!("k{}_{shown}", kernels.len()),
                     nodes: names,
                     buffers,
+                    apart: apart.map(|(node, why)| bundle::Apart { node: name_of(node), why: why_apart(why).to_owned() }),
                     wgsl: source.wgsl.clone(),
                 });
                 sources.push(Some(source));
@@ -156,6 +157,17 @@ fn write(graph: &Graph, arguments: &[Argument], adapter: Adapter) -> Result<Writ
     Ok(Written { program, steps: scheduled.steps, kernels, fallbacks, sources })
 }
 
+/// Why a kernel is not part of the one whose result it reads, as a clause that has the kernel for its subject.
+fn why_apart(why: Apart) -> &'static str {
+    match why {
+        Apart::Nest => "has loops of another kind",
+        Apart::Sizes => "has another number of elements",
+        Apart::View => "reads elements, through a view or an index, that other threads make",
+        Apart::Buffers => "would bind more buffers than a kernel can",
+        Apart::Order => "also needs what is made later",
+    }
+}
+
 /// Compiles a graph for given arguments. Where inputs are kept, no other value takes the place of one that is read for the
 /// last time: the plan can run again on what it left.
 pub(super) async fn compile_with(device: &GpuDevice, graph: &Graph, arguments: &[Argument], keep_inputs: bool) -> Result<Plan> {
@@ -165,7 +177,7 @@ pub(super) async fn compile_with(device: &GpuDevice, graph: &Graph, arguments: &
     for (i, (step, source)) in scheduled.into_iter().zip(sources).enumerate() {
         match (step, source) {
             (Step::Fallback(fallback), _) => steps.push(Planned::Cpu { kernel: i, fallback }),
-            (Step::Kernel(..), Some(source)) => {
+            (Step::Kernel { .. }, Some(source)) => {
                 let pipeline = device.pipeline(&kernels[i].name, &source.wgsl);
                 let mut entries = Vec::new();
                 for (binding, b) in source.bindings.iter().enumerate() {
@@ -177,9 +189,9 @@ pub(super) async fn compile_with(device: &GpuDevice, graph: &Graph, arguments: &
                     layout: &pipeline.get_bind_group_layout(0),
                     entries: &entries,
                 });
-                let bound = |write: bool| source.bindings.iter().filter(move |b| b.write == write).map(|b| b.storage);
                 let size = |storages: &[usize]| storages.iter().map(|s| program.storages[*s].elements.max(0) as u64 * 4).sum();
-                let (reads, writes): (Vec<usize>, Vec<usize>) = (bound(false).collect(), bound(true).collect());
+                let reads: Vec<usize> = source.bindings.iter().filter(|b| b.read).map(|b| b.storage).collect();
+                let writes: Vec<usize> = source.bindings.iter().filter(|b| b.write).map(|b| b.storage).collect();
                 let account = bundle::Dispatch {
                     kernel: i as u32,
                     workgroups: source.workgroups,
@@ -189,7 +201,7 @@ pub(super) async fn compile_with(device: &GpuDevice, graph: &Graph, arguments: &
                 };
                 steps.push(Planned::Dispatch { account, pipeline, bind_group, reads, writes });
             }
-            (Step::Kernel(..), None) => return Err(Error::runtime("a kernel has no source")),
+            (Step::Kernel { .. }, None) => return Err(Error::runtime("a kernel has no source")),
         }
         device.check().map_err(|e| Error { message: format!("{} (kernel {})\n{}", e.message, kernels[i].name, kernels[i].wgsl), ..e })?;
     }

@@ -34,6 +34,8 @@ fn stored(ty: Ty) -> &'static str {
 pub struct Binding {
     /// Index of the storage in the program.
     pub storage: usize,
+    /// Whether the kernel reads it.
+    pub read: bool,
     /// Whether the kernel writes to it.
     pub write: bool,
     /// Its name in the kernel.
@@ -133,12 +135,13 @@ impl Emitter {
 
     fn bind(&mut self, storage: usize, dtype: Dtype, write: bool) -> String {
         if let Some(binding) = self.bindings.iter_mut().find(|b| b.storage == storage) {
+            binding.read |= !write;
             binding.write |= write;
             return binding.name.clone();
         }
         let name = format!("b{}", self.bindings.len());
         let ty = stored(Ty::of(dtype).unwrap_or(Ty::Float));
-        self.bindings.push(Binding { storage, write, name: name.clone(), ty });
+        self.bindings.push(Binding { storage, read: !write, write, name: name.clone(), ty });
         name
     }
 
@@ -345,6 +348,14 @@ impl Emitter {
             self.registers.insert((out.storage, at), (name.clone(), to));
         }
         name
+    }
+
+    /// A value that has been computed is met at another address too: what is known of a row, in a loop over its elements.
+    pub fn meet(&mut self, value: &View, at: Address) {
+        let known = own_address(value).and_then(|own| self.registers.get(&(value.storage, own)).cloned());
+        if let Some(known) = known {
+            self.registers.insert((value.storage, at), known);
+        }
     }
 
     /// Writes a named element to its storage.

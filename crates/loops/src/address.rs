@@ -21,18 +21,16 @@ pub fn address(view: &View, index: &[X], sizes: &[i64]) -> Option<Address> {
             _ => return None,
         }
     }
-    for (stride, size) in strides.iter_mut().zip(sizes) {
-        if *size == 1 {
-            *stride = 0;
-        }
-    }
+    Some(address_of(strides, offset, sizes))
+}
+
+/// The address that the sum of coordinates times strides is, plus an offset.
+pub fn address_of(mut strides: Vec<i64>, offset: i64, sizes: &[i64]) -> Address {
     let mut flat = row_major(sizes);
-    for (stride, size) in flat.iter_mut().zip(sizes) {
-        if *size == 1 {
-            *stride = 0;
-        }
+    for strides in [&mut strides, &mut flat] {
+        strides.iter_mut().zip(sizes).filter(|(_, size)| **size == 1).for_each(|(stride, _)| *stride = 0);
     }
-    Some(if strides == flat { Address::Flat(offset) } else { Address::Affine(sizes.to_vec(), strides, offset) })
+    if strides == flat { Address::Flat(offset) } else { Address::Affine(sizes.to_vec(), strides, offset) }
 }
 
 /// The address that a region's own element has.

@@ -1,7 +1,8 @@
 //! Graphs of ATen operators as loops: what every machine that compiles kernels of its own shares.
 //!
 //! The way of a graph: [`program`] runs its nodes on fake tensors and lowers them (rules in [`lower`]) to loops in the small
-//! language of [`language`]; [`split`] takes long sums apart; [`schedule`] fuses the loops and says which of them one kernel runs. A
+//! language of [`language`]; [`split`] takes long sums apart; [`schedule`] fuses the loops and says which of them one kernel runs, [`rows`] how
+//! those over the same rows share one. A
 //! writer makes a machine's text of them. Nothing here knows a machine.
 //!
 //! Invariants. Every failure is a value. An operator without a lowering stays a call of its CPU kernel, with the reason: nothing is
@@ -11,6 +12,7 @@ pub mod address;
 pub mod language;
 pub mod lower;
 pub mod program;
+pub mod rows;
 pub mod schedule;
 pub mod split;
 

@@ -366,9 +366,10 @@ fn is_countable(prim: &Prim, storages: &[StorageInfo]) -> Result<()> {
     let over: &[i64] = match &prim.body {
         Loop::Reduce { over, .. } | Loop::Matmul { over, .. } => over,
         Loop::Pointwise(_) | Loop::Scan { .. } => &[],
+        Loop::Attention(a) => &a.lengths,
     };
     let fits = |view: &View| i32::try_from(storages[view.storage].elements).is_ok();
-    let mut all = counts(&prim.out.sizes) && counts(over) && fits(&prim.out);
+    let mut all = counts(&prim.out.sizes) && counts(over) && prim.outs().all(fits);
     prim.body.bodies().iter().for_each(|body| body.for_each_load(&mut |view, _| all &= fits(view)));
     if all { Ok(()) } else { Err(Error::not_implemented("more elements than a kernel can count in 32 bits")) }
 }

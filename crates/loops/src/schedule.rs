@@ -3,12 +3,13 @@
 //! Three decisions, in order. A pointwise value that is cheap, or that only one loop reads, is *inlined*: its expression
 //! takes the place of the load, through whatever view lies between. What is left is *grouped*: a pointwise loop joins the
 //! kernel that computes one of its inputs when it visits the same elements in the same order, and reads that input from a
-//! register. Last, a value is *stored* only where somebody outside its kernel reads it. A kernel binds at most so many storages as its
+//! register; loops over the same rows share a kernel as [`rows`](super::rows) has it. Last, a value is *stored* only where somebody outside its kernel reads it. A kernel binds at most so many storages as its
 //! machine says.
 
 use super::address::{Address, address, own_address};
 use super::language::{Kind, Loop, Prim, View, X, int};
 use super::program::{Fallback, Item, Output, Program};
+use super::rows::rows;
 use std::collections::{HashMap, HashSet};
 
 /// Operations beyond which an expression is not inlined.
@@ -28,7 +29,7 @@ pub struct Limits {
 pub struct Group {
     /// The loop that decides the nest.
     pub root: Prim,
-    /// Pointwise loops after it, in order.
+    /// Loops after it, in order: pointwise ones over as many elements or, where the root is a reduction, what [`rows`] takes.
     pub members: Vec<Prim>,
 }
 
@@ -39,11 +40,33 @@ impl Group {
     }
 }
 
+/// Why a loop is not part of the kernel that makes what it reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Apart {
+    /// It decides a nest of its own: a product, a scan, attention.
+    Nest,
+    /// It visits another number of elements.
+    Sizes,
+    /// It reads, through a view or an index, what other threads of that kernel make.
+    View,
+    /// The kernel would bind more storages than one can.
+    Buffers,
+    /// Something else that it reads is made later, or what it writes is read before.
+    Order,
+}
+
 /// One step of a plan.
 #[derive(Clone)]
 pub enum Step {
-    /// A kernel, and the nodes it computes.
-    Kernel(Group, Vec<graph::NodeId>),
+    /// A kernel.
+    Kernel {
+        /// Its loops.
+        group: Group,
+        /// The nodes it computes.
+        nodes: Vec<graph::NodeId>,
+        /// The last node of the kernel that makes what it reads, and why they are two.
+        apart: Option<(graph::NodeId, Apart)>,
+    },
     /// A node on the CPU.
     Fallback(Box<Fallback>),
 }
@@ -75,7 +98,7 @@ fn facts(program: &Program, items: &[Item]) -> Facts {
     for (i, item) in items.iter().enumerate() {
         match item {
             Item::Prim(prim) => {
-                f.writers.entry(prim.out.storage).or_default().push(i);
+                prim.outs().for_each(|out| f.writers.entry(out.storage).or_default().push(i));
                 for body in prim.body.bodies() {
                     body.for_each_load(&mut |view, _| {
                         let readers = f.readers.entry(view.storage).or_default();
@@ -99,7 +122,7 @@ fn eliminate_dead(program: &Program, items: &mut Vec<Item>) {
     let mut keep = vec![false; items.len()];
     for (i, item) in items.iter().enumerate().rev() {
         match item {
-            Item::Prim(prim) if needed.contains(&prim.out.storage) => {
+            Item::Prim(prim) if prim.outs().any(|out| needed.contains(&out.storage)) => {
                 keep[i] = true;
                 prim.body.bodies().iter().for_each(|x| {
                     x.for_each_load(&mut |view, _| {
@@ -302,7 +325,7 @@ fn may_inline(program: &Program, items: &[Item], f: &Facts, mutated: &HashSet<us
     let visits = |p: &Prim| match &p.body {
         Loop::Pointwise(_) => p.out.numel(),
         Loop::Reduce { over, .. } => p.out.numel() * over.iter().product::<i64>(),
-        Loop::Matmul { .. } | Loop::Scan { .. } => i64::MAX,
+        Loop::Matmul { .. } | Loop::Scan { .. } | Loop::Attention(_) => i64::MAX,
     };
     // One load takes the place of another.
     let again = cost <= limits.recompute && read.len() <= 1 && readers.iter().all(|p| visits(p) <= numel);
@@ -320,11 +343,19 @@ pub fn schedule(program: &Program, limits: Limits) -> Schedule {
     let mut items = program.items.clone();
     eliminate_dead(program, &mut items);
     let items = inline_values(program, items, limits);
-    let mut maker = Maker { max_buffers: limits.buffers, steps: Vec::new(), ready: HashMap::new(), last_read: HashMap::new(), barrier: 0 };
-    let written: HashSet<usize> = program.inputs.iter().flatten().map(|v| v.storage).collect();
+    let loops: Vec<Item> = items.iter().map(|(item, _)| item.clone()).collect();
+    let Facts { readers, pinned, .. } = facts(program, &loops);
+    let mut maker = Maker {
+        max_buffers: limits.buffers,
+        steps: Vec::new(),
+        ready: HashMap::new(),
+        last_read: HashMap::new(),
+        waiting: readers.into_iter().map(|(storage, readers)| (storage, readers.len())).collect(),
+        kept: pinned,
+    };
     for (item, folded) in items {
         match item {
-            Item::Prim(prim) => maker.place(prim, folded, &written),
+            Item::Prim(prim) => maker.place(prim, folded),
             Item::Fallback(fallback) => {
                 let at = maker.steps.len();
                 for view in &fallback.writes {
@@ -354,26 +385,34 @@ fn stored(program: &Program, steps: &[Step]) -> HashSet<usize> {
     stored.extend(program.inputs.iter().flatten().map(|v| v.storage));
     for step in steps {
         match step {
-            Step::Kernel(group, _) => {
-                let mut own: HashMap<(usize, Address), ()> = HashMap::new();
+            Step::Kernel { group, .. } => {
+                // What a loop of the kernel has made, those after it read from registers.
+                let mut made = HashSet::new();
                 for prim in group.prims() {
                     for body in prim.body.bodies() {
-                        body.for_each_load(&mut |view, index| {
-                            let register = address(view, index, &prim.out.sizes).is_some_and(|a| own.contains_key(&(view.storage, a)));
-                            if !register {
-                                stored.insert(view.storage);
-                            }
-                        });
+                        stored.extend(loads(body).difference(&made));
                     }
-                    if let Some(a) = own_address(&prim.out) {
-                        own.insert((prim.out.storage, a), ());
-                    }
+                    made.extend(prim.outs().map(|out| out.storage));
                 }
             }
             Step::Fallback(fallback) => stored.extend(fallback.reads.iter().chain(&fallback.writes).map(|v| v.storage)),
         }
     }
     stored
+}
+
+/// Whether a loop reads of a region's storage no more than the element that its own thread is at.
+fn reads_only_own(prim: &Prim, region: &View) -> bool {
+    let own = own_address(region);
+    let mut only = true;
+    prim.body.bodies().iter().for_each(|body| {
+        body.for_each_load(&mut |view, index| {
+            let same = matches!(prim.body, Loop::Pointwise(_)) && prim.out.numel() == region.numel();
+            let here = same && own.is_some() && address(view, index, &prim.out.sizes) == own;
+            only &= view.storage != region.storage || here;
+        });
+    });
+    only
 }
 
 struct Maker {
@@ -383,80 +422,107 @@ struct Maker {
     ready: HashMap<usize, usize>,
     /// The last step that reads a storage.
     last_read: HashMap<usize, usize>,
-    /// Steps before this one are closed: something was written in place after them.
-    barrier: usize,
+    /// How many loops that read a storage have no kernel yet.
+    waiting: HashMap<usize, usize>,
+    /// Storages that are read outside of the kernel that makes them.
+    kept: HashSet<usize>,
 }
 
 impl Maker {
-    fn place(&mut self, prim: Prim, folded: Vec<graph::NodeId>, inputs: &HashSet<usize>) {
-        let mutates = inputs.contains(&prim.out.storage);
-        let at = if mutates { None } else { self.join(&prim) };
+    fn place(&mut self, prim: Prim, folded: Vec<graph::NodeId>) {
+        let at = self.join(&prim);
         let mut nodes = folded;
         nodes.push(prim.node);
         let mut reads = HashSet::new();
         prim.body.bodies().iter().for_each(|x| reads.extend(loads(x)));
-        let storage = prim.out.storage;
+        let outs: Vec<usize> = prim.outs().map(|out| out.storage).collect();
         let at = match at {
-            Some(at) => {
-                if let Some(Step::Kernel(group, known)) = self.steps.get_mut(at) {
+            Ok(at) => {
+                if let Some(Step::Kernel { group, nodes: known, .. }) = self.steps.get_mut(at) {
                     group.members.push(prim);
                     known.extend(nodes);
                 }
                 at
             }
-            None => {
-                self.steps.push(Step::Kernel(Group { root: prim, members: Vec::new() }, nodes));
+            Err(apart) => {
+                self.steps.push(Step::Kernel { group: Group { root: prim, members: Vec::new() }, nodes, apart });
                 self.steps.len() - 1
             }
         };
         for read in reads {
+            self.waiting.entry(read).and_modify(|n| *n = n.saturating_sub(1));
+            if self.ready.get(&read) != Some(&at) {
+                self.kept.insert(read);
+            }
             let last = self.last_read.entry(read).or_insert(at);
             *last = (*last).max(at);
         }
-        let ready = self.ready.entry(storage).or_insert(at);
-        *ready = (*ready).max(at);
-        if mutates {
-            self.barrier = self.steps.len();
+        for out in outs {
+            let ready = self.ready.entry(out).or_insert(at);
+            *ready = (*ready).max(at);
         }
     }
 
-    /// The kernel this loop may join: one that computes or reads one of its inputs, visits as many elements, and runs when
-    /// all of its other inputs are whole.
-    fn join(&self, prim: &Prim) -> Option<usize> {
-        let Loop::Pointwise(body) = &prim.body else { return None };
+    /// The kernel this loop may join: one that computes or reads one of its inputs, or reduces as many rows of as many elements, and
+    /// runs when all of its other inputs are whole. Otherwise, why not the last one that computes an input.
+    fn join(&self, prim: &Prim) -> Result<usize, Option<(graph::NodeId, Apart)>> {
         let mut wanted: Vec<(usize, Option<Address>)> = Vec::new();
-        body.for_each_load(&mut |view, index| wanted.push((view.storage, address(view, index, &prim.out.sizes))));
-        let candidates = wanted.iter().flat_map(|(s, _)| [self.ready.get(s), self.last_read.get(s)]).flatten().copied();
-        let mut candidates: Vec<usize> = candidates.filter(|c| *c >= self.barrier).collect();
+        prim.body.bodies().iter().for_each(|body| {
+            body.for_each_load(&mut |view, index| wanted.push((view.storage, address(view, index, &prim.out.sizes))));
+        });
+        let makers = wanted.iter().filter_map(|(storage, _)| self.ready.get(storage).copied());
+        let mut candidates: Vec<usize> = match &prim.body {
+            Loop::Reduce { .. } => (0..self.steps.len()).collect(),
+            _ => makers.clone().chain(wanted.iter().filter_map(|(storage, _)| self.last_read.get(storage).copied())).collect(),
+        };
         candidates.sort_unstable();
         candidates.dedup();
-        candidates.into_iter().rev().find(|&at| self.fits(at, prim, &wanted))
+        let found = candidates.into_iter().rev().find(|&at| self.fits(at, prim, &wanted).is_ok());
+        found.ok_or_else(|| {
+            let last = makers.max()?;
+            let Step::Kernel { nodes, .. } = &self.steps[last] else { return None };
+            Some((*nodes.last()?, self.fits(last, prim, &wanted).err()?))
+        })
     }
 
-    fn fits(&self, at: usize, prim: &Prim, wanted: &[(usize, Option<Address>)]) -> bool {
-        let Step::Kernel(group, _) = &self.steps[at] else { return false };
-        if group.root.out.numel() != prim.out.numel() || matches!(group.root.body, Loop::Scan { .. }) {
-            return false;
+    fn fits(&self, at: usize, prim: &Prim, wanted: &[(usize, Option<Address>)]) -> Result<(), Apart> {
+        let Step::Kernel { group, .. } = &self.steps[at] else { return Err(Apart::Nest) };
+        if matches!(prim.body, Loop::Matmul { .. } | Loop::Scan { .. } | Loop::Attention(_)) {
+            return Err(Apart::Nest);
         }
-        let own: HashSet<(usize, Address)> = group.prims().filter_map(|p| Some((p.out.storage, own_address(&p.out)?))).collect();
-        let made: HashSet<usize> = group.prims().map(|p| p.out.storage).collect();
-        for (storage, address) in wanted {
-            let register = address.as_ref().is_some_and(|a| own.contains(&(*storage, a.clone())));
-            let before = self.ready.get(storage).is_none_or(|r| *r < at);
-            if !register && (made.contains(storage) || !before) {
-                return false;
+        // A storage that is written in pieces, or in place: what is written stays in order, and who reads it before does so before, if
+        // only in the same thread.
+        let later = |times: &HashMap<usize, usize>, from: usize| times.get(&prim.out.storage).is_some_and(|r| *r >= from);
+        let first_reads = || group.prims().all(|other| reads_only_own(other, &prim.out));
+        let made: HashSet<usize> = group.prims().flat_map(Prim::outs).map(|out| out.storage).collect();
+        let early = wanted.iter().any(|(storage, _)| !made.contains(storage) && self.ready.get(storage).is_some_and(|r| *r >= at));
+        let overwrites = later(&self.last_read, at + 1) || later(&self.last_read, at) && !first_reads();
+        if early || later(&self.ready, at + 1) || overwrites || made.contains(&prim.out.storage) {
+            return Err(Apart::Order);
+        }
+        let numel = prim.out.numel();
+        let same = match (rows(group), &prim.body, &group.root.body) {
+            (Some(rows), ..) if rows.takes(prim) => Ok(()),
+            (Some(rows), Loop::Pointwise(_), _) if [rows.count, rows.count * rows.turns].contains(&numel) => Err(Apart::View),
+            (None, Loop::Pointwise(_), Loop::Pointwise(_) | Loop::Matmul { .. }) if group.root.out.numel() == numel => {
+                let own: HashSet<(usize, Address)> = group.prims().filter_map(|p| Some((p.out.storage, own_address(&p.out)?))).collect();
+                let held = |storage, at: &Option<Address>| at.as_ref().is_some_and(|a| own.contains(&(storage, a.clone())));
+                if wanted.iter().all(|(storage, at)| !made.contains(storage) || held(*storage, at)) { Ok(()) } else { Err(Apart::View) }
             }
-        }
-        // A storage written piece by piece: the pieces stay in order.
-        if self.ready.get(&prim.out.storage).is_some_and(|r| *r > at) || made.contains(&prim.out.storage) {
-            return false;
-        }
-        let mut buffers = made;
+            (None, Loop::Reduce { .. }, _) | (None, _, Loop::Scan { .. } | Loop::Attention(_)) => Err(Apart::Nest),
+            _ => Err(Apart::Sizes),
+        };
+        same?;
+        let mut buffers = made.clone();
         buffers.insert(prim.out.storage);
         for p in group.prims() {
             p.body.bodies().iter().for_each(|x| buffers.extend(loads(x)));
         }
         buffers.extend(wanted.iter().map(|(s, _)| *s));
-        buffers.len() <= self.max_buffers
+        // What nobody else reads, or will read, stays in registers.
+        let reads = |storage: &usize| usize::from(wanted.iter().any(|(s, _)| s == storage));
+        let waits = |storage: &usize| self.waiting.get(storage).copied().unwrap_or(0) > reads(storage);
+        buffers.retain(|storage| !made.contains(storage) || self.kept.contains(storage) || waits(storage));
+        if buffers.len() <= self.max_buffers { Ok(()) } else { Err(Apart::Buffers) }
     }
 }

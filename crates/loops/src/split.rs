@@ -17,6 +17,8 @@ pub struct Threads {
     pub turns: i64,
     /// Elements of a matrix product that one thread computes.
     pub per_product: i64,
+    /// Threads that share a long sum.
+    pub per_sum: i64,
 }
 
 /// Cuts the long loops of a program.
@@ -43,7 +45,9 @@ struct Cut {
 
 fn parts(prim: &Prim, threads: Threads) -> Option<Cut> {
     let (sizes, busy) = match &prim.body {
-        Loop::Reduce { over, combine: Combine::Sum | Combine::Prod | Combine::Max | Combine::Min, .. } => (over, prim.out.numel()),
+        Loop::Reduce { over, combine: Combine::Sum | Combine::Prod | Combine::Max | Combine::Min, .. } => {
+            (over, prim.out.numel() * threads.per_sum)
+        }
         Loop::Matmul { over, .. } => (over, (prim.out.numel() + threads.per_product - 1) / threads.per_product),
         _ => return None,
     };

@@ -217,8 +217,21 @@ pub struct Kernel {
     /// The buffers that it binds, `b0`, `b1` and so on in its source: the node each was made for.
     #[serde(default)]
     pub buffers: Vec<String>,
+    /// Why it is not part of the kernel that makes what it reads.
+    #[serde(default)]
+    pub apart: Option<Apart>,
     /// Its source in WGSL; empty where a processor runs the node directly.
     pub wgsl: String,
+}
+
+/// Why two kernels are not one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+pub struct Apart {
+    /// The last node of the other one.
+    pub node: String,
+    /// Why, as a clause whose subject is this one.
+    pub why: String,
 }
 
 /// One dispatch of a kernel.

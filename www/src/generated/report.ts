@@ -42,6 +42,19 @@ network: CutNetwork, } | { "answer": "failed",
 message: string, };
 
 /**
+ * Why two kernels are not one.
+ */
+export type Apart = {
+/**
+ * The last node of the other one.
+ */
+node: string,
+/**
+ * Why, as a clause whose subject is this one.
+ */
+why: string, };
+
+/**
  * The partitioned backward and what it was called with.
  */
 export type BackwardBundle = {
@@ -1418,6 +1431,10 @@ nodes: Array<string>,
  * The buffers that it binds, `b0`, `b1` and so on in its source: the node each was made for.
  */
 buffers: Array<string>,
+/**
+ * Why it is not part of the kernel that makes what it reads.
+ */
+apart: Apart | null,
 /**
  * Its source in WGSL; empty where a processor runs the node directly.
  */

@@ -1,20 +1,22 @@
 //! From a group of loops to a kernel: which loop nest, how many threads, and the WGSL around the expressions.
 //!
-//! A group is a root loop and pointwise members over the same number of elements; a member reads what the thread that
-//! runs it has just computed from a register. The nests: a thread per element (with a serial loop inside, for small
-//! reductions and scans), a workgroup per element ([`reduce`]), and matrix products by tiles, in memory that a workgroup
-//! shares ([`tiled`]) or in the registers of each thread ([`direct`]); [`Adapter`] says which of them an adapter runs well.
+//! A group is a root loop and members; a member reads what the thread that runs it has just computed from a register. The nests: a
+//! thread per element; a thread or a workgroup per row, for reductions and what shares their rows, and for scans ([`reduce`]); a thread
+//! per row of attention ([`attention`]); matrix products by tiles, in memory that a workgroup shares ([`tiled`]) or in the registers of
+//! each thread ([`direct`]). [`Adapter`] says which of them an adapter runs well.
 //! Workgroups have at most 256 invocations and 16 KiB of shared memory.
 //!
 //! A text holds no name of a node: equal loops of equal sizes are one text, and so one pipeline.
 
+mod attention;
 mod direct;
 mod reduce;
 mod tiled;
 
 use super::library;
 use super::wgsl::{Binding, Emitter};
-use loops::language::{Combine, Loop, Prim, Ty, X};
+use diagnostics::error::Result;
+use loops::language::{Combine, Loop, Part, Prim, Ty, X};
 use loops::schedule::Group;
 use loops::split::Threads;
 
@@ -30,9 +32,9 @@ impl Adapter {
     /// Where a long sum is taken apart.
     pub fn threads(self) -> Threads {
         if self.software {
-            Threads { wanted: 128, turns: 64, per_product: 16 }
+            Threads { wanted: 128, turns: 64, per_product: 16, per_sum: 1 }
         } else {
-            Threads { wanted: 1 << 14, turns: 1 << 10, per_product: 16 }
+            Threads { wanted: 1 << 14, turns: 1 << 10, per_product: 16, per_sum: 256 }
         }
     }
 }
@@ -73,7 +75,10 @@ impl Nest {
 const MAX_GROUPS: i64 = 65535;
 
 /// Writes the kernel of a group. `stored` says which regions somebody outside reads.
-pub fn write(group: &Group, adapter: Adapter, stored: &dyn Fn(&Prim) -> bool) -> Source {
+///
+/// # Errors
+/// Where its loops do not belong together.
+pub fn write(group: &Group, adapter: Adapter, stored: &dyn Fn(&Prim) -> bool) -> Result<Source> {
     let mut e = Emitter::new();
     let root = &group.root;
     let nest = match &root.body {
@@ -84,14 +89,13 @@ pub fn write(group: &Group, adapter: Adapter, stored: &dyn Fn(&Prim) -> bool) ->
             } else if product.fills_tiles() {
                 tiled::write(&mut e, group, &product, stored)
             } else {
-                let sum = reduce::Sum { over, combine: Combine::Sum, body: &(a.clone() * b.clone()), mask: None };
-                reduce::write(&mut e, group, &sum, adapter, stored)
+                let body = Loop::Reduce { over: over.clone(), combine: Combine::Sum, body: a.clone() * b.clone(), mask: None };
+                let root = Prim { body, ..root.clone() };
+                reduce::write(&mut e, &Group { root, members: group.members.clone() }, adapter, stored)?
             }
         }
-        Loop::Reduce { over, combine, body, mask } => {
-            let sum = reduce::Sum { over, combine: *combine, body, mask: mask.as_ref() };
-            reduce::write(&mut e, group, &sum, adapter, stored)
-        }
+        Loop::Reduce { .. } => reduce::write(&mut e, group, adapter, stored)?,
+        Loop::Attention(of) => attention::write(&mut e, root, of),
         Loop::Scan { dim, combine, body } => reduce::scan(&mut e, root, *dim, *combine, body),
         Loop::Pointwise(body) => {
             let count = root.out.numel();
@@ -111,7 +115,7 @@ pub fn write(group: &Group, adapter: Adapter, stored: &dyn Fn(&Prim) -> bool) ->
     }
     let Nest { shared, arguments, size, groups } = nest;
     text += &format!("{shared}\n{}@compute @workgroup_size({size})\nfn main({arguments}) {{\n{body}}}\n", library::used_by(&body));
-    Source { wgsl: text, bindings, workgroups: groups, operations: group.prims().map(operations).sum() }
+    Ok(Source { wgsl: text, bindings, workgroups: groups, operations: group.prims().map(operations).sum() })
 }
 
 /// Operations on numbers that a loop does.
@@ -121,6 +125,15 @@ fn operations(prim: &Prim) -> u64 {
         Loop::Scan { body, .. } => body.cost() as i64 + 1,
         Loop::Reduce { over, body, mask, .. } => product(over) * (body.cost() + mask.as_ref().map_or(0, X::cost) + 1) as i64,
         Loop::Matmul { over, .. } => 2 * product(over),
+        // Both products of a pair and its exponential; a gradient's are two or three more.
+        Loop::Attention(of) => {
+            let met = if matches!(of.part, Part::Keys | Part::Values) { of.lengths[0] } else { of.lengths[1] };
+            let products = match of.part {
+                Part::Forward | Part::Values => 1,
+                Part::Queries | Part::Keys => 2,
+            };
+            return (product(&prim.out.sizes[..3]) * met * (4 * products * of.width + 8)).max(0) as u64;
+        }
     };
     (prim.out.numel() * each).max(0) as u64
 }

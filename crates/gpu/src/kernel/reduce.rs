@@ -1,61 +1,139 @@
-//! Reductions and scans.
+//! Reductions, what shares their rows, and scans.
+//!
+//! A kernel goes through its rows in the passes of [`loops::rows`]: a thread has a row, or a workgroup's threads share it, each of them
+//! taking every n-th turn where they are n.
 
-use super::{Adapter, GROUPS, MAX_GROUPS, Nest, finish_element, product, spread, start_threads};
-use crate::wgsl::{Emitter, name_of, strip};
-use loops::language::{Combine, Prim, Ty, X, coord, row_major};
+use super::{Adapter, GROUPS, MAX_GROUPS, Nest, product, spread, start_threads};
+use crate::wgsl::{Emitter, digits, name_of, strip};
+use diagnostics::error::{Error, Result};
+use loops::language::{Combine, Loop, Prim, Ty, View, X, coord, row_major};
+use loops::rows::{Elements, Pass, Side, rows};
 use loops::schedule::Group;
 use tensor::Dtype;
 
-/// The neutral element of a combination, and how `acc` takes `value`.
-fn combination(combine: Combine, ty: Ty) -> (&'static str, &'static str) {
+/// The neutral element of a combination.
+fn neutral(combine: Combine, ty: Ty) -> &'static str {
     match (combine, ty) {
-        (Combine::Sum, Ty::Float) => ("0.0f", "acc + value"),
-        (Combine::Sum, _) => ("0", "acc + value"),
-        (Combine::Prod, Ty::Float) => ("1.0f", "acc * value"),
-        (Combine::Prod, _) => ("1", "acc * value"),
-        (Combine::Max | Combine::ArgMax, Ty::Float) => ("-inf()", "nan_max(acc, value)"),
-        (Combine::Max | Combine::ArgMax, _) => ("i32(-2147483647 - 1)", "max(acc, value)"),
-        (Combine::Min | Combine::ArgMin, Ty::Float) => ("inf()", "nan_min(acc, value)"),
-        (Combine::Min | Combine::ArgMin, _) => ("2147483647", "min(acc, value)"),
+        (Combine::Sum, Ty::Float) => "0.0f",
+        (Combine::Sum, _) => "0",
+        (Combine::Prod, Ty::Float) => "1.0f",
+        (Combine::Prod, _) => "1",
+        (Combine::Max | Combine::ArgMax, Ty::Float) => "-inf()",
+        (Combine::Max | Combine::ArgMax, _) => "i32(-2147483647 - 1)",
+        (Combine::Min | Combine::ArgMin, Ty::Float) => "inf()",
+        (Combine::Min | Combine::ArgMin, _) => "2147483647",
+    }
+}
+
+/// What `acc` and `value` combine to.
+fn combined(combine: Combine, ty: Ty, acc: &str, value: &str) -> String {
+    match (combine, ty) {
+        (Combine::Sum, _) => format!("{acc} + {value}"),
+        (Combine::Prod, _) => format!("{acc} * {value}"),
+        (Combine::Max | Combine::ArgMax, Ty::Float) => format!("nan_max({acc}, {value})"),
+        (Combine::Max | Combine::ArgMax, _) => format!("max({acc}, {value})"),
+        (Combine::Min | Combine::ArgMin, Ty::Float) => format!("nan_min({acc}, {value})"),
+        (Combine::Min | Combine::ArgMin, _) => format!("min({acc}, {value})"),
     }
 }
 
 /// When `value` at `at` takes the place of `acc` at `best`; the first one wins, and NaN before numbers.
-fn better(combine: Combine, ty: Ty) -> String {
+fn better(combine: Combine, ty: Ty, [acc, best]: [&str; 2], [value, at]: [&str; 2]) -> String {
     let sign = if combine == Combine::ArgMax { ">" } else { "<" };
     if ty == Ty::Float {
         format!(
-            "at >= 0 && (best < 0 || (is_nan(value) && !is_nan(acc)) || (!is_nan(acc) && value {sign} acc) || ((value == acc || (is_nan(value) && is_nan(acc))) && at < best))"
+            "{at} >= 0 && ({best} < 0 || (is_nan({value}) && !is_nan({acc})) || (!is_nan({acc}) && {value} {sign} {acc}) || (({value} == {acc} || (is_nan({value}) && is_nan({acc}))) && {at} < {best}))"
         )
     } else {
-        format!("at >= 0 && (best < 0 || value {sign} acc || (value == acc && at < best))")
+        format!("{at} >= 0 && ({best} < 0 || {value} {sign} {acc} || ({value} == {acc} && {at} < {best}))")
     }
 }
 
-/// A reduction, for every element.
-pub struct Sum<'a> {
-    /// Sizes of the loop.
-    pub over: &'a [i64],
-    /// How it combines.
-    pub combine: Combine,
-    /// What.
-    pub body: &'a X,
-    /// Turns for which this is false are left out.
-    pub mask: Option<&'a X>,
+/// A reduction while it is written.
+struct Sum<'a> {
+    prim: &'a Prim,
+    over: &'a [i64],
+    combine: Combine,
+    body: X,
+    mask: Option<&'a X>,
+    /// Names of what it has so far, and of where that was met.
+    acc: String,
+    best: String,
 }
 
-/// Writes a reduction: a thread for each element, or a workgroup where there are few elements of many turns.
-pub fn write(e: &mut Emitter, group: &Group, sum: &Sum, adapter: Adapter, stored: &dyn Fn(&Prim) -> bool) -> Nest {
-    let Sum { over, combine, body, mask } = *sum;
-    let out = &group.root.out;
-    let (count, turns) = (out.numel(), product(over));
-    let body = &if body.ty() == Ty::Bool { body.i() } else { body.clone() };
-    let ty = body.ty();
-    let arg = matches!(combine, Combine::ArgMax | Combine::ArgMin);
-    let (neutral, step) = combination(combine, ty);
-    let wgsl = name_of(ty);
+impl<'a> Sum<'a> {
+    fn new(e: &mut Emitter, prim: &'a Prim) -> Option<Sum<'a>> {
+        let Loop::Reduce { over, combine, body, mask } = &prim.body else { return None };
+        let body = if body.ty() == Ty::Bool { body.i() } else { body.clone() };
+        Some(Sum { prim, over, combine: *combine, body, mask: mask.as_ref(), acc: e.fresh("acc"), best: e.fresh("best") })
+    }
+
+    fn ty(&self) -> Ty {
+        self.body.ty()
+    }
+
+    fn is_position(&self) -> bool {
+        matches!(self.combine, Combine::ArgMax | Combine::ArgMin)
+    }
+
+    /// Takes in `value`, met at `at`.
+    fn take(&self, e: &mut Emitter, value: &str, at: &str) {
+        let Sum { acc, best, .. } = self;
+        if self.is_position() {
+            let better = better(self.combine, self.ty(), [acc, best], [value, at]);
+            e.line(&format!("if ({better}) {{ {acc} = {value}; {best} = {at}; }}"));
+        } else {
+            e.line(&format!("{acc} = {};", combined(self.combine, self.ty(), acc, value)));
+        }
+    }
+
+    /// One turn of its loop.
+    fn turn(&self, e: &mut Emitter) {
+        let masked = self.mask.is_some();
+        if let Some(mask) = self.mask {
+            let condition = strip(e.x(mask));
+            e.open(&format!("if ({condition}) {{"));
+        }
+        let text = strip(e.x(&self.body));
+        let value = e.named("v", text);
+        let at = if self.is_position() { position(e, self.over) } else { String::new() };
+        self.take(e, &value, &at);
+        if masked {
+            e.close();
+        }
+    }
+}
+
+/// Where a turn is among all, row-major.
+fn position(e: &mut Emitter, over: &[i64]) -> String {
+    let turning = e.overs.iter().zip(row_major(over)).filter(|(o, _)| *o != "0");
+    let terms: Vec<String> = turning.map(|(o, stride)| if stride == 1 { o.clone() } else { format!("{o} * {stride}") }).collect();
+    if terms.is_empty() { "0".to_owned() } else { e.named("p", terms.join(" + ")) }
+}
+
+/// Who has a row, and what they know of it.
+struct Team {
+    /// How many threads of a workgroup share it; with none, it is one thread's.
+    shared_by: Option<i64>,
+    /// Memory that they share.
+    memory: String,
+    /// Values of the row that are in registers.
+    known: Vec<View>,
+}
+
+/// Writes a group whose root is a reduction: a thread for each row, or a workgroup where there are few rows of many turns.
+pub fn write(e: &mut Emitter, group: &Group, adapter: Adapter, stored: &dyn Fn(&Prim) -> bool) -> Result<Nest> {
+    let rows = rows(group).ok_or_else(|| Error::runtime("loops of one kernel do not share their rows"))?;
+    let (count, turns) = (rows.count, rows.turns);
+    let passes = rows.into_passes();
     let whole_group = !adapter.software && turns >= 128 && (count < 2048 || turns >= 1024);
-    let threads: i64 = if whole_group { if turns >= 1024 { 256 } else { 64 } } else { 64 };
+    let walks = passes.len() > 1 || !passes[0].elements.is_empty();
+    let threads = match () {
+        () if whole_group && turns >= 1024 => 256,
+        // Threads that walk over rows have more to do each: their workgroups are smaller, so that every core gets some.
+        () if adapter.software && walks => 16,
+        () => 64,
+    };
     if whole_group {
         if count <= MAX_GROUPS {
             e.line("let i = i32(group.x);");
@@ -67,76 +145,151 @@ pub fn write(e: &mut Emitter, group: &Group, sum: &Sum, adapter: Adapter, stored
     } else {
         start_threads(e, count, threads);
     }
-    e.unravel("i", &out.sizes);
-    [Some(body), mask].into_iter().flatten().for_each(|x| e.hoist(x));
-    e.line(&format!("var acc: {wgsl} = {neutral};"));
-    if arg {
-        e.line("var best: i32 = -1;");
+    let mut team = Team { shared_by: whole_group.then_some(threads), memory: String::new(), known: Vec::new() };
+    for pass in &passes {
+        write_pass(e, pass, turns, &mut team, stored);
     }
-    let mut blocks = if whole_group {
-        e.open(&format!("for (var r = t; r < {turns}; r += {threads}) {{"));
-        e.unravel_turn("r", over);
-        1
-    } else {
-        e.open_loops("r", over)
+    Ok(match whole_group {
+        true => Nest { shared: team.memory, arguments: GROUPS, size: threads, groups: spread(count) },
+        false => Nest::of_threads(count, threads),
+    })
+}
+
+fn write_pass(e: &mut Emitter, pass: &Pass, turns: i64, team: &mut Team, stored: &dyn Fn(&Prim) -> bool) {
+    let sums: Vec<Sum> = pass.sums.iter().filter_map(|prim| Sum::new(e, prim)).collect();
+    e.overs.clear();
+    for sum in &sums {
+        e.unravel("i", &sum.prim.out.sizes);
+        [Some(&sum.body), sum.mask].into_iter().flatten().for_each(|x| e.hoist(x));
+        e.line(&format!("var {}: {} = {};", sum.acc, name_of(sum.ty()), neutral(sum.combine, sum.ty())));
+        if sum.is_position() {
+            e.line(&format!("var {}: i32 = -1;", sum.best));
+        }
+    }
+    // What an element's place owes to its row is the same in every turn.
+    pass.elements.iter().for_each(|elements| drop(row_place(e, elements, turns)));
+    // Loops within loops need no division for their coordinates.
+    let nested = sums
+        .first()
+        .map(|sum| sum.over)
+        .filter(|over| team.shared_by.is_none() && pass.elements.is_empty() && sums.iter().all(|sum| sum.over == *over));
+    let opened = match (nested, team.shared_by) {
+        (Some(over), _) => e.open_loops("r", over),
+        (None, Some(threads)) => {
+            e.open(&format!("for (var r = t; r < {turns}; r += {threads}) {{"));
+            1
+        }
+        (None, None) => {
+            e.open(&format!("for (var r = 0; r < {turns}; r += 1) {{"));
+            1
+        }
     };
-    if let Some(mask) = mask {
-        let condition = strip(e.x(mask));
-        e.open(&format!("if ({condition}) {{"));
-        blocks += 1;
+    for sum in &sums {
+        e.unravel("i", &sum.prim.out.sizes);
+        if nested.is_none() {
+            e.unravel_turn("r", sum.over);
+        }
+        sum.turn(e);
     }
-    let value = strip(e.x(body));
-    if arg {
-        let position = if whole_group {
-            "r".to_owned()
-        } else {
-            let strides = row_major(over);
-            let terms: Vec<String> = e.overs.iter().zip(&strides).filter(|(o, _)| *o != "0").map(|(o, s)| format!("{o} * {s}")).collect();
-            if terms.is_empty() { "0".to_owned() } else { terms.join(" + ") }
-        };
-        e.line(&format!("let value = {value};"));
-        e.line(&format!("let at = {position};"));
-        e.line(&format!("if ({}) {{ acc = value; best = at; }}", better(combine, ty)));
-    } else {
-        e.line(&format!("let value = {value};"));
-        e.line(&format!("acc = {step};"));
+    for elements in &pass.elements {
+        enter(e, elements, turns, &team.known);
+        if let Loop::Pointwise(body) = &elements.prim.body {
+            let value = e.x(body);
+            let name = e.define(&elements.prim.out, &value, body.ty());
+            if stored(elements.prim) {
+                e.store(&elements.prim.out, &name);
+            }
+        }
     }
-    for _ in 0..blocks {
+    for _ in 0..opened {
         e.close();
     }
-    let (result, result_ty) = if arg { ("max(best, 0)", Ty::Int) } else { ("acc", ty) };
-    if !whole_group {
-        finish_element(e, group, result, result_ty, stored);
-        return Nest::of_threads(count, threads);
+    e.overs.clear();
+    if let Some(threads) = team.shared_by {
+        sums.iter().for_each(|sum| gather(e, sum, threads, &mut team.memory));
     }
-    e.line("shared_acc[t] = acc;");
-    if arg {
-        e.line("shared_best[t] = best;");
+    for sum in &sums {
+        e.unravel("i", &sum.prim.out.sizes);
+        let (text, ty) = if sum.is_position() { (format!("max({}, 0)", sum.best), Ty::Int) } else { (sum.acc.clone(), sum.ty()) };
+        row_value(e, sum.prim, &text, ty, team, stored);
+    }
+    for prim in &pass.after {
+        let Loop::Pointwise(body) = &prim.body else { continue };
+        e.unravel("i", &prim.out.sizes);
+        let value = e.x(body);
+        row_value(e, prim, &value, body.ty(), team, stored);
+    }
+}
+
+/// Defines a value of each row; one thread of those that have it stores it.
+fn row_value(e: &mut Emitter, prim: &Prim, value: &str, ty: Ty, team: &mut Team, stored: &dyn Fn(&Prim) -> bool) {
+    let name = e.define(&prim.out, value, ty);
+    team.known.push(prim.out.clone());
+    if !stored(prim) {
+        return;
+    }
+    if team.shared_by.is_some() {
+        if e.bindings.iter().any(|b| b.storage == prim.out.storage && b.read) {
+            // All of them have read it before one writes.
+            e.line("storageBarrier();");
+        }
+        e.open("if (t == 0) {");
+    }
+    e.store(&prim.out, &name);
+    if team.shared_by.is_some() {
+        e.close();
+    }
+}
+
+/// The coordinates of a loop over all elements that are its row's, and where the row starts.
+fn row_place(e: &mut Emitter, elements: &Elements, turns: i64) -> (Vec<String>, String) {
+    let coords = digits("i", &elements.sizes(Side::Rows)).into_iter().map(|text| e.named("c", text)).collect();
+    (coords, e.named("o", format!("i * {turns}")))
+}
+
+/// Enters the element of a loop over all elements at which a turn is, and what is known of its row.
+fn enter(e: &mut Emitter, elements: &Elements, turns: i64, known: &[View]) {
+    let (of_row, start) = row_place(e, elements, turns);
+    let (mut of_row, mut of_turn) = (of_row.into_iter(), digits("r", &elements.sizes(Side::Turns)).into_iter());
+    e.sizes = elements.prim.out.sizes.clone();
+    e.coords = elements.sides.iter().filter_map(|side| if *side == Side::Rows { of_row.next() } else { of_turn.next() }).collect();
+    e.linear = elements.is_row_by_row().then(|| e.named("p", format!("{start} + r")));
+    for value in known {
+        if let Some(at) = elements.address_of_row(value) {
+            e.meet(value, at);
+        }
+    }
+}
+
+/// Combines what the threads of a workgroup have found of a row: all of them have it then.
+fn gather(e: &mut Emitter, sum: &Sum, threads: i64, memory: &mut String) {
+    let Sum { acc, best, .. } = sum;
+    let (values, places) = (format!("shared_{acc}"), format!("shared_{best}"));
+    *memory += &format!("var<workgroup> {values}: array<{}, {threads}>;\n", name_of(sum.ty()));
+    e.line(&format!("{values}[t] = {acc};"));
+    if sum.is_position() {
+        *memory += &format!("var<workgroup> {places}: array<i32, {threads}>;\n");
+        e.line(&format!("{places}[t] = {best};"));
     }
     e.line("workgroupBarrier();");
     e.open(&format!("for (var reach = {}; reach > 0; reach = reach / 2) {{", threads / 2));
     e.open("if (t < reach) {");
-    e.line("let acc = shared_acc[t];");
-    e.line("let value = shared_acc[t + reach];");
-    if arg {
-        e.line("let best = shared_best[t];");
-        e.line("let at = shared_best[t + reach];");
-        e.line(&format!("if ({}) {{ shared_acc[t] = value; shared_best[t] = at; }}", better(combine, ty)));
-    } else {
-        e.line(&format!("shared_acc[t] = {step};"));
+    e.line(&format!("let value = {values}[t + reach];"));
+    if sum.is_position() {
+        e.line(&format!("let at = {places}[t + reach];"));
+    }
+    sum.take(e, "value", "at");
+    e.line(&format!("{values}[t] = {acc};"));
+    if sum.is_position() {
+        e.line(&format!("{places}[t] = {best};"));
     }
     e.close();
     e.line("workgroupBarrier();");
     e.close();
-    e.open("if (t == 0) {");
-    let result = if arg { "max(shared_best[0], 0)" } else { "shared_acc[0]" };
-    finish_element(e, group, result, result_ty, stored);
-    e.close();
-    let mut shared = format!("var<workgroup> shared_acc: array<{wgsl}, {threads}>;\n");
-    if arg {
-        shared += &format!("var<workgroup> shared_best: array<i32, {threads}>;\n");
+    e.line(&format!("{acc} = {values}[0];"));
+    if sum.is_position() {
+        e.line(&format!("{best} = {places}[0];"));
     }
-    Nest { shared, arguments: GROUPS, size: threads, groups: spread(count) }
 }
 
 /// Writes a scan: a thread for each row.
@@ -154,12 +307,11 @@ pub fn scan(e: &mut Emitter, root: &Prim, dim: usize, combine: Combine, body: &X
     e.sizes = out.sizes.clone();
     e.linear = None;
     let body = &if body.ty() == Ty::Bool { body.i() } else { body.clone() };
-    let (neutral, step) = combination(combine, body.ty());
-    e.line(&format!("var acc: {} = {neutral};", name_of(body.ty())));
+    e.line(&format!("var acc: {} = {};", name_of(body.ty()), neutral(combine, body.ty())));
     e.open(&format!("for (var j = 0; j < {}; j += 1) {{", out.sizes[dim]));
     let value = strip(e.x(body));
     e.line(&format!("let value = {value};"));
-    e.line(&format!("acc = {step};"));
+    e.line(&format!("acc = {};", combined(combine, body.ty(), "acc", "value")));
     let rounded = match out.dtype {
         Dtype::Float16 => "round_f16(acc)",
         Dtype::BFloat16 => "round_bf16(acc)",

@@ -217,8 +217,13 @@ fn softmax(l: &mut Lower) -> Result<()> {
     l.reduce(&most, sizes.clone(), Combine::Max, body.f());
     l.reduce(&sum, sizes, Combine::Sum, (body.f() - most.here()).exp());
     let shifted = x.here().f() - most.broadcast(rank);
-    let value =
-        if l.call.entry.base_name() == "_softmax" { shifted.exp() / sum.broadcast(rank) } else { shifted - sum.broadcast(rank).log() };
+    let value = if l.call.entry.base_name() == "_softmax" {
+        shifted.exp() / sum.broadcast(rank)
+    } else {
+        let logarithm = l.temp(&sum.sizes.clone());
+        l.b.pointwise(&logarithm, sum.here().log());
+        shifted - logarithm.broadcast(rank)
+    };
     l.b.pointwise(&out, value);
     Ok(())
 }

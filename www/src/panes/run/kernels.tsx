@@ -78,7 +78,7 @@ interface RowProps {
   roof: Roof | undefined;
 }
 
-function Row({ id, index, dispatch, kernel: { name, nodes, buffers, wgsl }, unit, longest, roof }: RowProps): JSX.Element {
+function Row({ id, index, dispatch, kernel: { name, nodes, buffers, apart, wgsl }, unit, longest, roof }: RowProps): JSX.Element {
   const { workgroups, bytes, microseconds } = dispatch;
   const chosen = nodes.some((node) => selection.value?.names.includes(node));
   const isOpen = open.value === id;
@@ -151,6 +151,11 @@ function Row({ id, index, dispatch, kernel: { name, nodes, buffers, wgsl }, unit
                 </span>
               ))}
             </p>
+            {apart && (
+              <p class="caption">
+                Not fused with <code>{apart.node}</code>: this kernel {apart.why}.
+              </p>
+            )}
             <Wgsl text={wgsl} name={name} />
           </td>
         </tr>
