@@ -38,6 +38,7 @@ pub(crate) fn all(search: &mut Search) {
         numbers(search);
         elements(search);
         parts(search);
+        totals(search);
         parameters(search);
         targets(search);
         texts(search);
@@ -160,29 +161,54 @@ fn pairs(search: &mut Search) {
     });
 }
 
-/// A class whose instances are called, as modules are: its attributes and its method apart, without it.
+/// A class of which there is an instance, whose methods are called: its attributes and its methods apart, without it.
 fn modules(search: &mut Search) {
     search.each(&|source, facts, at| facts.functions.get(at).map(|method| without_class(source, facts, method).into_iter().collect()));
 }
 
-fn without_class(source: &str, facts: &Facts, method: &Function) -> Option<Vec<Edit>> {
-    let (class, whole) = method.class.as_ref().filter(|_| ["forward", "__call__"].contains(&&*method.name))?;
-    let own = [&method.parameters.first()?.name, "."].concat();
-    let indentation = indent(source, whole.start)?;
+fn without_class(source: &str, facts: &Facts, first: &Function) -> Option<Vec<Edit>> {
+    let (class, whole) = first.class.as_ref()?;
+    let methods: Vec<&Function> = facts.functions.iter().filter(|other| other.class == first.class).collect();
+    let is_call = |method: &&Function| ["forward", "__call__"].contains(&&*method.name);
+    let called = methods.iter().copied().find(is_call).map(|method| &*method.name);
+    let of_class = |call: &&Call| call.name == *class && call.arguments.is_empty();
+    let made = facts.calls.iter().find(of_class).filter(|_| std::ptr::eq(methods[0], first))?;
+    // What its attributes are made of may be made after the class.
+    let place = facts.blocks.first()?.iter().find(|statement| statement.contains(&made.span.start) && statement.start >= whole.end)?;
+    let indentation = indent(source, place.start)?;
     let mut apart = String::new();
-    for init in facts.functions.iter().filter(|other| other.name == "__init__" && other.class == method.class) {
-        for statement in init.body.iter().filter(|statement| !text_of(source, statement).starts_with("super(")) {
-            apart.push_str(&indented(source, std::slice::from_ref(statement), &facts.strings, indentation));
-            apart.push_str(&["\n", indentation].concat());
+    for method in methods {
+        let own = [&method.parameters.first()?.name, "."].concat();
+        let mut text = String::new();
+        if method.name == "__init__" {
+            for statement in method.body.iter().filter(|statement| !text_of(source, statement).starts_with("super(")) {
+                text.push_str(&indented(source, std::slice::from_ref(statement), &facts.strings, indentation));
+                text.push_str(&["\n", indentation].concat());
+            }
+        } else {
+            let deeper = [indentation, "    "].concat();
+            let body = indented(source, &method.body, &facts.strings, &deeper);
+            let parameters = heads(source, &method.parameters[1..]);
+            text.push_str(&["def ", &method.name, "(", &parameters, "):\n", &deeper, &body, "\n", indentation].concat());
+        }
+        apart.push_str(&text.replace(&own, ""));
+    }
+    let mut edits = vec![Edit::delete(whole_statement(source, whole))];
+    let mut inside = Vec::new();
+    for call in facts.calls.iter().filter(of_class) {
+        let edit = match (source[call.span.end..].starts_with('.'), called) {
+            (true, _) => Edit::delete(call.span.start..call.span.end + 1),
+            (false, Some(name)) => Edit::replace(call.span.clone(), name),
+            (false, None) => return None,
+        };
+        if place.contains(&call.span.start) {
+            inside.push(Edit { span: edit.span.start - place.start..edit.span.end - place.start, ..edit });
+        } else {
+            edits.push(edit);
         }
     }
-    let deeper = [indentation, "    "].concat();
-    let body = indented(source, &method.body, &facts.strings, &deeper);
-    apart.push_str(&["def ", &method.name, "(", &heads(source, &method.parameters[1..]), "):\n", &deeper, &body].concat());
-    let mut edits = vec![Edit::replace(whole.clone(), apart.replace(&own, ""))];
-    for call in facts.calls.iter().filter(|call| call.name == *class && call.arguments.is_empty()) {
-        edits.push(Edit::replace(call.span.clone(), method.name.clone()));
-    }
+    apart.push_str(&apply(text_of(source, place), inside));
+    edits.push(Edit::replace(place.clone(), apart));
     Some(edits)
 }
 
@@ -326,6 +352,17 @@ fn parts(search: &mut Search) {
         }
         all.extend(parts.iter().map(|part| vec![placed(source, whole, text_of(source, part))]));
         Some(all)
+    });
+}
+
+/// Expressions replaced by the sum of one of their parts: a loss is one number, whatever it is made of.
+fn totals(search: &mut Search) {
+    search.each(&|source, facts, at| {
+        let (whole, parts) = facts.expressions.get(at)?;
+        let total = |part: &Span| vec![placed(source, whole, &[&held(text_of(source, part)), ".sum()"].concat())];
+        // What is a sum already has parts only: each turn leaves one call less.
+        let is_total = text_of(source, whole).ends_with(".sum()");
+        Some(if is_total { Vec::new() } else { parts.iter().map(total).collect() })
     });
 }
 
