@@ -161,8 +161,8 @@ impl Plan {
         let mut kernels = 0;
         for step in scheduled.steps {
             match step {
-                schedule::Step::Kernel { group, .. } => {
-                    let kernel = kernel::write(&group, &|prim| scheduled.stored.contains(&prim.out.storage))?;
+                schedule::Step::Kernel { groups, .. } => {
+                    let kernel = kernel::write(&groups[0], &|prim| scheduled.stored.contains(&prim.out.storage))?;
                     let Kernel { inputs, outputs, .. } = &kernel;
                     touched.push((inputs.iter().map(|p| p.storage).collect(), outputs.iter().map(|p| p.storage).collect()));
                     steps.push(Step::Kernel(RefCell::new(Ready::new(kernel)?)));

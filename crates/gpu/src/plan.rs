@@ -7,9 +7,10 @@ use super::device::GpuDevice;
 use super::kernel::{self, Adapter};
 use diagnostics::error::{Error, Result};
 use graph::{Graph, NodeId};
-use loops::language::View;
+use loops::beside::{Room, beside};
+use loops::language::{Prim, View};
 use loops::program::{self, Argument, Everything, Fallback, Output, Program};
-use loops::schedule::{Apart, Limits, Step, schedule};
+use loops::schedule::{Apart, Group, Limits, Step, schedule};
 use loops::split::split;
 use report::bundle;
 use std::collections::HashMap;
@@ -124,9 +125,13 @@ fn write(graph: &Graph, arguments: &[Argument], adapter: Adapter) -> Result<Writ
     let scheduled = schedule(&program, Limits { buffers: MAX_BUFFERS, recompute: RECOMPUTE });
     let name_of = |id: NodeId| graph.node(id).name.to_string();
     let (mut kernels, mut fallbacks, mut sources) = (Vec::new(), Vec::new(), Vec::new());
-    for step in &scheduled.steps {
+    let stored = |prim: &Prim| scheduled.stored.contains(&prim.out.storage);
+    let kind = |group: &Group| kernel::kind(group, adapter, &stored);
+    let elements = |storage: usize| program.storages[storage].elements;
+    let steps = beside(scheduled.steps, &Room { buffers: MAX_BUFFERS, kind: &kind, stored: &scheduled.stored, elements: &elements });
+    for step in &steps {
         match step {
-            Step::Kernel { group, nodes, apart } => {
+            Step::Kernel { groups, nodes, apart } => {
                 let mut names: Vec<String> = Vec::new();
                 for id in nodes {
                     let name = name_of(*id);
@@ -134,7 +139,7 @@ fn write(graph: &Graph, arguments: &[Argument], adapter: Adapter) -> Result<Writ
                         names.push(name);
                     }
                 }
-                let source = kernel::write(group, adapter, &|prim| scheduled.stored.contains(&prim.out.storage))?;
+                let source = kernel::write(groups, adapter, &stored)?;
                 let buffers = source.bindings.iter().map(|b| program.storages[b.storage].name.to_string()).collect();
                 let shown = if names.len() > 4 { format!("{}_{}", names[..4].join("_"), names.len() - 4) } else { names.join("_") };
                 kernels.push(bundle::Kernel {
@@ -154,7 +159,7 @@ fn write(graph: &Graph, arguments: &[Argument], adapter: Adapter) -> Result<Writ
             }
         }
     }
-    Ok(Written { program, steps: scheduled.steps, kernels, fallbacks, sources })
+    Ok(Written { program, steps, kernels, fallbacks, sources })
 }
 
 /// Why a kernel is not part of the one whose result it reads, as a clause that has the kernel for its subject.

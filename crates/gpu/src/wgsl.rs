@@ -109,9 +109,10 @@ impl Emitter {
         self.line("}");
     }
 
-    /// The body.
-    pub fn finish(self) -> (String, Vec<Binding>) {
-        (self.text, self.bindings)
+    /// The body. What is written after it is another one, of the same kernel: it has the same bindings and nothing else in common.
+    pub fn take_body(&mut self) -> String {
+        let (bindings, next) = (std::mem::take(&mut self.bindings), self.next);
+        std::mem::replace(self, Emitter { bindings, next, ..Emitter::new() }).text
     }
 
     /// A fresh name. No stem is that of a loop's variable (`k0`, `r0`), which it would hide.

@@ -60,8 +60,8 @@ pub enum Apart {
 pub enum Step {
     /// A kernel.
     Kernel {
-        /// Its loops.
-        group: Group,
+        /// Its loops: one group of them, or several that know nothing of each other.
+        groups: Vec<Group>,
         /// The nodes it computes.
         nodes: Vec<graph::NodeId>,
         /// The last node of the kernel that makes what it reads, and why they are two.
@@ -218,7 +218,8 @@ fn inline(x: &X, inlined: &HashMap<usize, (View, X)>) -> X {
     })
 }
 
-fn loads(x: &X) -> HashSet<usize> {
+/// Storages that an expression reads.
+pub(super) fn loads(x: &X) -> HashSet<usize> {
     let mut found = HashSet::new();
     x.for_each_load(&mut |view, _| {
         found.insert(view.storage);
@@ -385,10 +386,10 @@ fn stored(program: &Program, steps: &[Step]) -> HashSet<usize> {
     stored.extend(program.inputs.iter().flatten().map(|v| v.storage));
     for step in steps {
         match step {
-            Step::Kernel { group, .. } => {
+            Step::Kernel { groups, .. } => {
                 // What a loop of the kernel has made, those after it read from registers.
                 let mut made = HashSet::new();
-                for prim in group.prims() {
+                for prim in groups.iter().flat_map(Group::prims) {
                     for body in prim.body.bodies() {
                         stored.extend(loads(body).difference(&made));
                     }
@@ -438,14 +439,14 @@ impl Maker {
         let outs: Vec<usize> = prim.outs().map(|out| out.storage).collect();
         let at = match at {
             Ok(at) => {
-                if let Some(Step::Kernel { group, nodes: known, .. }) = self.steps.get_mut(at) {
-                    group.members.push(prim);
+                if let Some(Step::Kernel { groups, nodes: known, .. }) = self.steps.get_mut(at) {
+                    groups[0].members.push(prim);
                     known.extend(nodes);
                 }
                 at
             }
             Err(apart) => {
-                self.steps.push(Step::Kernel { group: Group { root: prim, members: Vec::new() }, nodes, apart });
+                self.steps.push(Step::Kernel { groups: vec![Group { root: prim, members: Vec::new() }], nodes, apart });
                 self.steps.len() - 1
             }
         };
@@ -486,7 +487,8 @@ impl Maker {
     }
 
     fn fits(&self, at: usize, prim: &Prim, wanted: &[(usize, Option<Address>)]) -> Result<(), Apart> {
-        let Step::Kernel { group, .. } = &self.steps[at] else { return Err(Apart::Nest) };
+        let Step::Kernel { groups, .. } = &self.steps[at] else { return Err(Apart::Nest) };
+        let group = &groups[0];
         if matches!(prim.body, Loop::Matmul { .. } | Loop::Scan { .. } | Loop::Attention(_)) {
             return Err(Apart::Nest);
         }

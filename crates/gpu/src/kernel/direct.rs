@@ -4,7 +4,7 @@
 //! every invocation aside; and building a kernel with barriers takes them ten times as long. What counts is how many multiplications
 //! an element that is loaded takes part in.
 
-use super::{Nest, Product, THREADS, finish_element, product, spread, start_threads};
+use super::{Counts, Nest, Product, finish_element, product, spread, start_threads};
 use crate::wgsl::{Emitter, digits, strip};
 use loops::language::{Prim, Ty, X};
 use loops::schedule::Group;
@@ -103,7 +103,7 @@ pub fn write(e: &mut Emitter, group: &Group, of: &Product, stored: &dyn Fn(&Prim
     finish_element(e, group, &format!("acc[down * {columns} + across]"), Ty::Float, stored);
     e.close();
     e.close();
-    Nest { shared: String::new(), arguments: THREADS, size: SIZE, groups: spread((threads + SIZE - 1) / SIZE) }
+    Nest { shared: String::new(), counts: Counts::Threads, size: SIZE, groups: spread((threads + SIZE - 1) / SIZE) }
 }
 
 /// The coordinates of the rows of a tile, or of its columns: the other side is of no concern to a factor.

@@ -3,7 +3,7 @@
 //! A group is a root loop and members; a member reads what the thread that runs it has just computed from a register. The nests: a
 //! thread per element; a thread or a workgroup per row, for reductions and what shares their rows, and for scans ([`reduce`]); a thread
 //! per row of attention ([`attention`]); matrix products by tiles, in memory that a workgroup shares ([`tiled`]) or in the registers of
-//! each thread ([`direct`]). [`Adapter`] says which of them an adapter runs well.
+//! each thread ([`direct`]). [`Adapter`] says which of them an adapter runs well. A kernel of several groups has a function for each.
 //! Workgroups have at most 256 invocations and 16 KiB of shared memory.
 //!
 //! A text holds no name of a node: equal loops of equal sizes are one text, and so one pipeline.
@@ -15,7 +15,7 @@ mod tiled;
 
 use super::library;
 use super::wgsl::{Binding, Emitter};
-use diagnostics::error::Result;
+use diagnostics::error::{Error, Result};
 use loops::language::{Combine, Loop, Part, Prim, Ty, X};
 use loops::schedule::Group;
 use loops::split::Threads;
@@ -52,70 +52,139 @@ pub struct Source {
     pub operations: u64,
 }
 
-/// The nest of a kernel, once its body is written.
+/// The nest of a group, once its body is written.
 struct Nest {
     /// Memory that its workgroups share.
     shared: String,
-    /// Arguments of its entry point.
-    arguments: &'static str,
+    /// Who counts.
+    counts: Counts,
     /// Invocations in a workgroup.
     size: i64,
     /// Workgroups.
     groups: [u32; 3],
 }
 
+/// What a body counts by.
+#[derive(Clone, Copy)]
+enum Counts {
+    /// `id`: threads on their own.
+    Threads,
+    /// `group` and `local`: workgroups, and the threads of each.
+    Groups,
+}
+
 impl Nest {
     /// `threads` that count on their own, `size` in a workgroup.
     fn of_threads(threads: i64, size: i64) -> Nest {
-        Nest { shared: String::new(), arguments: THREADS, size, groups: spread((threads + size - 1) / size) }
+        Nest { shared: String::new(), counts: Counts::Threads, size, groups: spread((threads + size - 1) / size) }
+    }
+
+    /// Whether its workgroups are a line, which another's can follow.
+    fn is_line(&self) -> bool {
+        self.groups[1..] == [1, 1]
     }
 }
 
 /// Workgroups in one dimension.
 const MAX_GROUPS: i64 = 65535;
 
-/// Writes the kernel of a group. `stored` says which regions somebody outside reads.
+/// Writes the kernel of some groups, which need nothing of each other. `stored` says which regions somebody outside reads.
 ///
 /// # Errors
-/// Where its loops do not belong together.
-pub fn write(group: &Group, adapter: Adapter, stored: &dyn Fn(&Prim) -> bool) -> Result<Source> {
+/// Where loops of a group do not belong together, or groups do not belong side by side.
+pub fn write(groups: &[Group], adapter: Adapter, stored: &dyn Fn(&Prim) -> bool) -> Result<Source> {
     let mut e = Emitter::new();
-    let root = &group.root;
-    let nest = match &root.body {
-        Loop::Matmul { over, batch, rows, a, b } => {
-            let product = Product::new(&root.out.sizes, *batch, *rows, over, a, b);
-            if adapter.software {
-                direct::write(&mut e, group, &product, stored)
-            } else if product.fills_tiles() {
-                tiled::write(&mut e, group, &product, stored)
-            } else {
-                let body = Loop::Reduce { over: over.clone(), combine: Combine::Sum, body: a.clone() * b.clone(), mask: None };
-                let root = Prim { body, ..root.clone() };
-                reduce::write(&mut e, &Group { root, members: group.members.clone() }, adapter, stored)?
-            }
-        }
-        Loop::Reduce { .. } => reduce::write(&mut e, group, adapter, stored)?,
-        Loop::Attention(of) => attention::write(&mut e, root, of),
-        Loop::Scan { dim, combine, body } => reduce::scan(&mut e, root, *dim, *combine, body),
-        Loop::Pointwise(body) => {
-            let count = root.out.numel();
-            let size = if count >= 1 << 16 { 256 } else { 64 };
-            start_threads(&mut e, count, size);
-            e.unravel("i", &root.out.sizes);
-            let value = e.x(body);
-            finish_element(&mut e, group, &value, body.ty(), stored);
-            Nest::of_threads(count, size)
-        }
-    };
-    let (body, bindings) = e.finish();
+    let mut parts = Vec::new();
+    for group in groups {
+        let nest = write_body(&mut e, group, adapter, stored)?;
+        parts.push((nest, e.take_body()));
+    }
+    let all: String = parts.iter().map(|(_, body)| body.as_str()).collect();
     let mut text = String::new();
-    for (i, b) in bindings.iter().enumerate() {
+    for (i, b) in e.bindings.iter().enumerate() {
         let access = if b.write { "read_write" } else { "read" };
         text += &format!("@group(0) @binding({i}) var<storage, {access}> {}: array<{}>;\n", b.name, b.ty);
     }
-    let Nest { shared, arguments, size, groups } = nest;
-    text += &format!("{shared}\n{}@compute @workgroup_size({size})\nfn main({arguments}) {{\n{body}}}\n", library::used_by(&body));
-    Ok(Source { wgsl: text, bindings, workgroups: groups, operations: group.prims().map(operations).sum() })
+    parts.iter().for_each(|(nest, _)| text += &nest.shared);
+    text += &format!("\n{}", library::used_by(&all));
+    let operations = groups.iter().flat_map(Group::prims).map(operations).sum();
+    let workgroups = match parts.as_slice() {
+        [(nest, body)] => {
+            let arguments = match nest.counts {
+                Counts::Threads => "@builtin(global_invocation_id) id: vec3<u32>",
+                Counts::Groups => GROUPS,
+            };
+            text += &format!("@compute @workgroup_size({})\nfn main({arguments}) {{\n{body}}}\n", nest.size);
+            nest.groups
+        }
+        parts => side_by_side(&mut text, parts)?,
+    };
+    Ok(Source { wgsl: text, bindings: e.bindings, workgroups, operations })
+}
+
+/// Writes a function for each part, and an entry point whose first workgroups run the first of them. Gives the workgroups.
+fn side_by_side(text: &mut String, parts: &[(Nest, String)]) -> Result<[u32; 3]> {
+    let size = parts.first().map_or(1, |(nest, _)| nest.size);
+    if parts.iter().any(|(nest, _)| nest.size != size || !nest.is_line()) {
+        return Err(Error::runtime("kernels of different workgroups are no kernel"));
+    }
+    let mut entry = String::new();
+    let mut first = 0;
+    for (number, (nest, body)) in parts.iter().enumerate() {
+        let end = first + nest.groups[0];
+        let (parameters, arguments) = match nest.counts {
+            Counts::Threads => ("id: vec3<u32>", format!("vec3<u32>((group.x - {first}u) * {size}u + local, 0u, 0u)")),
+            Counts::Groups => ("group: vec3<u32>, local: u32", format!("vec3<u32>(group.x - {first}u, 0u, 0u), local")),
+        };
+        *text += &format!("fn part{number}({parameters}) {{\n{body}}}\n\n");
+        let last = number + 1 == parts.len();
+        entry += &match (number, last) {
+            (0, _) => format!("  if (group.x < {end}u) {{\n    part0({arguments});\n"),
+            (_, false) => format!("  }} else if (group.x < {end}u) {{\n    part{number}({arguments});\n"),
+            (_, true) => format!("  }} else {{\n    part{number}({arguments});\n"),
+        };
+        first = end;
+    }
+    *text += &format!("@compute @workgroup_size({size})\nfn main({GROUPS}) {{\n{entry}  }}\n}}\n");
+    if i64::from(first) > MAX_GROUPS { Err(Error::runtime("more workgroups than a dispatch has")) } else { Ok([first, 1, 1]) }
+}
+
+/// What groups have to have in common to be run side by side: the size of their workgroups. Nothing for one whose workgroups are no line,
+/// or too long a one.
+pub fn kind(group: &Group, adapter: Adapter, stored: &dyn Fn(&Prim) -> bool) -> Option<i64> {
+    let nest = write_body(&mut Emitter::new(), group, adapter, stored).ok()?;
+    (nest.is_line() && i64::from(nest.groups[0]) * 8 <= MAX_GROUPS).then_some(nest.size)
+}
+
+/// Writes the body of a group.
+fn write_body(e: &mut Emitter, group: &Group, adapter: Adapter, stored: &dyn Fn(&Prim) -> bool) -> Result<Nest> {
+    let root = &group.root;
+    Ok(match &root.body {
+        Loop::Matmul { over, batch, rows, a, b } => {
+            let product = Product::new(&root.out.sizes, *batch, *rows, over, a, b);
+            if adapter.software {
+                direct::write(e, group, &product, stored)
+            } else if product.fills_tiles() {
+                tiled::write(e, group, &product, stored)
+            } else {
+                let body = Loop::Reduce { over: over.clone(), combine: Combine::Sum, body: a.clone() * b.clone(), mask: None };
+                let root = Prim { body, ..root.clone() };
+                reduce::write(e, &Group { root, members: group.members.clone() }, adapter, stored)?
+            }
+        }
+        Loop::Reduce { .. } => reduce::write(e, group, adapter, stored)?,
+        Loop::Attention(of) => attention::write(e, root, of),
+        Loop::Scan { dim, combine, body } => reduce::scan(e, root, *dim, *combine, body),
+        Loop::Pointwise(body) => {
+            let count = root.out.numel();
+            let size = if count >= 1 << 16 { 256 } else { 64 };
+            start_threads(e, count, size);
+            e.unravel("i", &root.out.sizes);
+            let value = e.x(body);
+            finish_element(e, group, &value, body.ty(), stored);
+            Nest::of_threads(count, size)
+        }
+    })
 }
 
 /// Operations on numbers that a loop does.
@@ -138,8 +207,7 @@ fn operations(prim: &Prim) -> u64 {
     (prim.out.numel() * each).max(0) as u64
 }
 
-/// Arguments of the entry point where threads count on their own, and where workgroups do.
-const THREADS: &str = "@builtin(global_invocation_id) id: vec3<u32>";
+/// Arguments of the entry point where workgroups count.
 const GROUPS: &str = "@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32";
 
 /// A matrix product: what it multiplies, and the sizes of its sides.

@@ -3,7 +3,7 @@
 //! A kernel goes through its rows in the passes of [`loops::rows`]: a thread has a row, or a workgroup's threads share it, each of them
 //! taking every n-th turn where they are n.
 
-use super::{Adapter, GROUPS, MAX_GROUPS, Nest, product, spread, start_threads};
+use super::{Adapter, Counts, MAX_GROUPS, Nest, product, spread, start_threads};
 use crate::wgsl::{Emitter, digits, name_of, strip};
 use diagnostics::error::{Error, Result};
 use loops::language::{Combine, Loop, Prim, Ty, View, X, coord, row_major};
@@ -127,11 +127,10 @@ pub fn write(e: &mut Emitter, group: &Group, adapter: Adapter, stored: &dyn Fn(&
     let (count, turns) = (rows.count, rows.turns);
     let passes = rows.into_passes();
     let whole_group = !adapter.software && turns >= 128 && (count < 2048 || turns >= 1024);
-    let walks = passes.len() > 1 || !passes[0].elements.is_empty();
     let threads = match () {
         () if whole_group && turns >= 1024 => 256,
-        // Threads that walk over rows have more to do each: their workgroups are smaller, so that every core gets some.
-        () if adapter.software && walks => 16,
+        // Few threads with much to do: workgroups are small, so that every core gets some.
+        () if adapter.software && count <= 1 << 12 => 16,
         () => 64,
     };
     if whole_group {
@@ -150,7 +149,7 @@ pub fn write(e: &mut Emitter, group: &Group, adapter: Adapter, stored: &dyn Fn(&
         write_pass(e, pass, turns, &mut team, stored);
     }
     Ok(match whole_group {
-        true => Nest { shared: team.memory, arguments: GROUPS, size: threads, groups: spread(count) },
+        true => Nest { shared: team.memory, counts: Counts::Groups, size: threads, groups: spread(count) },
         false => Nest::of_threads(count, threads),
     })
 }

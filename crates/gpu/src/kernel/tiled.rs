@@ -1,6 +1,6 @@
 //! Matrix products by tiles in shared memory, for adapters whose workgroups share it without effort.
 
-use super::{GROUPS, Nest, Product, finish_element, product};
+use super::{Counts, Nest, Product, finish_element, product};
 use crate::wgsl::{Emitter, digits, strip};
 use loops::language::{Prim, Ty};
 use loops::schedule::Group;
@@ -75,5 +75,5 @@ pub fn write(e: &mut Emitter, group: &Group, of: &Product, stored: &dyn Fn(&Prim
     let size = TILE * DEPTH / 4;
     let shared = format!("var<workgroup> tile_a: array<vec4<f32>, {size}>;\nvar<workgroup> tile_b: array<vec4<f32>, {size}>;\n");
     let groups = [((n + TILE - 1) / TILE) as u32, ((m + TILE - 1) / TILE) as u32, product(of.batches).max(1) as u32];
-    Nest { shared, arguments: GROUPS, size: 256, groups }
+    Nest { shared, counts: Counts::Groups, size: 256, groups }
 }
