@@ -172,10 +172,14 @@ fn without_class(source: &str, facts: &Facts, first: &Function) -> Option<Vec<Ed
     let is_call = |method: &&Function| ["forward", "__call__"].contains(&&*method.name);
     let called = methods.iter().copied().find(is_call).map(|method| &*method.name);
     let of_class = |call: &&Call| call.name == *class && call.arguments.is_empty();
-    let made = facts.calls.iter().find(of_class).filter(|_| std::ptr::eq(methods[0], first))?;
+    if !std::ptr::eq(methods[0], first) {
+        return None;
+    }
     // What its attributes are made of may be made after the class.
-    let place = facts.blocks.first()?.iter().find(|statement| statement.contains(&made.span.start) && statement.start >= whole.end)?;
-    let indentation = indent(source, place.start)?;
+    let made = facts.calls.iter().find(of_class).map(|call| call.span.start);
+    let holds = |statement: &&Span| made.is_some_and(|made| statement.contains(&made)) && statement.start >= whole.end;
+    let place = facts.blocks.first()?.iter().find(holds);
+    let indentation = indent(source, place.unwrap_or(whole).start)?;
     let mut apart = String::new();
     for method in methods {
         let own = [&method.parameters.first()?.name, "."].concat();
@@ -193,22 +197,26 @@ fn without_class(source: &str, facts: &Facts, first: &Function) -> Option<Vec<Ed
         }
         apart.push_str(&text.replace(&own, ""));
     }
-    let mut edits = vec![Edit::delete(whole_statement(source, whole))];
-    let mut inside = Vec::new();
+    let (mut edits, mut inside) = (Vec::new(), Vec::new());
     for call in facts.calls.iter().filter(of_class) {
         let edit = match (source[call.span.end..].starts_with('.'), called) {
             (true, _) => Edit::delete(call.span.start..call.span.end + 1),
             (false, Some(name)) => Edit::replace(call.span.clone(), name),
             (false, None) => return None,
         };
-        if place.contains(&call.span.start) {
-            inside.push(Edit { span: edit.span.start - place.start..edit.span.end - place.start, ..edit });
-        } else {
-            edits.push(edit);
+        match place.filter(|place| place.contains(&call.span.start)) {
+            Some(place) => inside.push(Edit { span: edit.span.start - place.start..edit.span.end - place.start, ..edit }),
+            None => edits.push(edit),
         }
     }
-    apart.push_str(&apply(text_of(source, place), inside));
-    edits.push(Edit::replace(place.clone(), apart));
+    match place {
+        Some(place) => {
+            apart.push_str(&apply(text_of(source, place), inside));
+            edits.push(Edit::replace(place.clone(), apart));
+            edits.push(Edit::delete(whole_statement(source, whole)));
+        }
+        None => edits.push(Edit::replace(whole.clone(), apart)),
+    }
     Some(edits)
 }
 

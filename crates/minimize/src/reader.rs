@@ -365,6 +365,7 @@ impl<'a> Reader<'a> {
                 let function = match &*e.func {
                     Expr::Attribute(attribute) => Some(of(&*attribute.value)),
                     Expr::Call(call) => Some(of(call)),
+                    Expr::Lambda(function) => Some(of(&*function.body)),
                     _ => None,
                 };
                 let values = e.arguments.keywords.iter().map(|keyword| of(&keyword.value));
