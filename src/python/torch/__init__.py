@@ -15,6 +15,7 @@ newaxis = None
 _PARTS = {
     "autograd.grad_mode": "no_grad enable_grad set_grad_enabled inference_mode",
     "_limits": "finfo iinfo",
+    "_errors": "AcceleratorError OutOfMemoryError",
     "_legacy_types": (
         "FloatTensor DoubleTensor HalfTensor BFloat16Tensor LongTensor IntTensor ShortTensor CharTensor ByteTensor BoolTensor"
     ),

@@ -19,3 +19,15 @@ class FakeTensorDeviceMismatchError(RuntimeError):
 
 class GuardOnDataDependentSymNode(RuntimeError):
     """A decision depends on a size that is known only at run time."""
+
+
+class AcceleratorError(RuntimeError):
+    """Exception raised while executing on device"""
+
+    __module__ = "torch"
+
+
+class OutOfMemoryError(RuntimeError):
+    """Exception raised when device is out of memory"""
+
+    __module__ = "torch"

@@ -22,6 +22,13 @@ _MODES = {
 }
 
 
+def cudagraph_mark_step_begin():
+    """`torch.compiler.cudagraph_mark_step_begin`, where it was before."""
+    from torch.compiler import cudagraph_mark_step_begin
+
+    cudagraph_mark_step_begin()
+
+
 def list_mode_options(mode=None, dynamic=None):
     """What each mode of `torch.compile` sets; of one mode, where it is given."""
     if mode and mode not in _MODES:
@@ -56,7 +63,7 @@ def _settings(mode, options):
 
 
 def __getattr__(name):
-    if name in ("config", "cudagraph_utils"):
+    if name in ("config", "cudagraph_utils", "cudagraph_trees"):
         import importlib
 
         return importlib.import_module(f"torch._inductor.{name}")
