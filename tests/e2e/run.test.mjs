@@ -89,6 +89,8 @@ describe("a run on the GPU", () => {
     await shows(page.locator("[data-pane=script] .cm-linked"), "torch.tanh");
     await first.getByRole("button", { name: "WGSL" }).click();
     await shows(pane.locator(".wgsl"), "@compute");
+    await pane.getByRole("button", { name: /^WGSL/ }).last().click();
+    await shows(pane, /Not fused with \w+: this kernel (has|reads|would|also)/);
     await view(page, "Device");
     await shows(pane, "maxStorageBufferBindingSize");
   });

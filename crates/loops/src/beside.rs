@@ -10,6 +10,9 @@ use std::collections::HashSet;
 /// Elements up to which a kernel is small.
 const SMALL: i64 = 1 << 12;
 
+/// Steps back that a partner is looked for.
+const FARTHEST: usize = 64;
+
 /// What a machine's kernels hold.
 pub struct Room<'a> {
     /// Storages that a kernel binds.
@@ -62,32 +65,54 @@ impl Touched {
     }
 }
 
-fn is_small(groups: &[Group]) -> bool {
-    groups.iter().map(|group| group.root.out.numel()).sum::<i64>() <= SMALL
+/// A step on its way.
+struct Taken {
+    step: Step,
+    touched: Touched,
+    /// What others have to have in common with it.
+    kind: Option<i64>,
+}
+
+impl Taken {
+    fn new(step: Step, room: &Room) -> Taken {
+        let kind = match &step {
+            Step::Kernel { groups, .. } => groups.first().and_then(room.kind),
+            Step::Fallback(_) => None,
+        };
+        Taken { touched: Touched::of(&step, room.stored), kind, step }
+    }
+
+    fn is_small(&self) -> bool {
+        match &self.step {
+            Step::Kernel { groups, .. } => groups.iter().map(|group| group.root.out.numel()).sum::<i64>() <= SMALL,
+            Step::Fallback(_) => false,
+        }
+    }
+
+    fn take(&mut self, other: Taken) {
+        if let (Step::Kernel { groups, nodes, .. }, Step::Kernel { groups: more, nodes: also, .. }) = (&mut self.step, other.step) {
+            groups.extend(more);
+            nodes.extend(also);
+        }
+        self.touched.reads.extend(other.touched.reads);
+        self.touched.writes.extend(other.touched.writes);
+    }
 }
 
 /// Takes kernels together: first those that read the same, then what is small.
 pub fn beside(steps: Vec<Step>, room: &Room) -> Vec<Step> {
-    let mut all: Vec<(Step, Touched)> = steps.into_iter().map(|step| (step.clone(), Touched::of(&step, room.stored))).collect();
+    let mut all: Vec<Taken> = steps.into_iter().map(|step| Taken::new(step, room)).collect();
     for want in [Want::Shared, Want::Small] {
-        let mut taken: Vec<(Step, Touched)> = Vec::new();
-        for (step, touched) in all {
-            match partner(&taken, &step, &touched, room, want) {
-                Some(at) => {
-                    let (first, all) = &mut taken[at];
-                    if let (Step::Kernel { groups, nodes, .. }, Step::Kernel { groups: more, nodes: also, .. }) = (first, step) {
-                        groups.extend(more);
-                        nodes.extend(also);
-                    }
-                    all.reads.extend(touched.reads);
-                    all.writes.extend(touched.writes);
-                }
-                None => taken.push((step, touched)),
+        let mut taken: Vec<Taken> = Vec::new();
+        for next in all {
+            match partner(&taken, &next, room, want) {
+                Some(at) => taken[at].take(next),
+                None => taken.push(next),
             }
         }
         all = taken;
     }
-    all.into_iter().map(|(step, _)| step).collect()
+    all.into_iter().map(|taken| taken.step).collect()
 }
 
 /// What kernels are taken together for.
@@ -100,22 +125,20 @@ enum Want {
 }
 
 /// The step that a kernel had best be one with, the last of equals: nothing that it needs, and nobody who needs it, lies between.
-fn partner(taken: &[(Step, Touched)], step: &Step, touched: &Touched, room: &Room, want: Want) -> Option<usize> {
-    let Step::Kernel { groups, .. } = step else { return None };
-    let kind = (room.kind)(groups.first()?)?;
-    let gain = |(step, other): &(Step, Touched)| {
-        let Step::Kernel { groups: others, .. } = step else { return None };
-        let bound = touched.storages().union(&other.storages()).count();
-        if bound > room.buffers || others.iter().chain(groups).any(|group| (room.kind)(group) != Some(kind)) {
+fn partner(taken: &[Taken], next: &Taken, room: &Room, want: Want) -> Option<usize> {
+    next.kind?;
+    let gain = |other: &Taken| {
+        let bound = next.touched.storages().union(&other.touched.storages()).count();
+        if bound > room.buffers || other.kind != next.kind {
             return None;
         }
-        let shared: i64 = touched.reads.intersection(&other.reads).map(|storage| (room.elements)(*storage)).sum();
+        let both = next.touched.reads.intersection(&other.touched.reads);
+        let shared: i64 = both.map(|storage| (room.elements)(*storage)).sum();
         match want {
             Want::Shared => (shared >= SMALL).then_some(shared),
-            Want::Small => (is_small(groups) || is_small(others)).then_some(shared),
+            Want::Small => (next.is_small() || other.is_small()).then_some(shared),
         }
     };
-    let between = taken.iter().enumerate().rev().take_while(|(_, (_, other))| !touched.meets(other));
-    let gains = between.filter_map(|(at, other)| Some((gain(other)?, at)));
-    gains.max().map(|(_, at)| at)
+    let between = taken.iter().enumerate().rev().take(FARTHEST).take_while(|(_, other)| !next.touched.meets(&other.touched));
+    between.filter_map(|(at, other)| Some((gain(other)?, at))).max().map(|(_, at)| at)
 }

@@ -12,6 +12,7 @@ pub mod address;
 pub mod beside;
 pub mod language;
 pub mod lower;
+pub mod nest;
 pub mod program;
 pub mod rows;
 pub mod schedule;

@@ -3,8 +3,8 @@
 //! Three decisions, in order. A pointwise value that is cheap, or that only one loop reads, is *inlined*: its expression
 //! takes the place of the load, through whatever view lies between. What is left is *grouped*: a pointwise loop joins the
 //! kernel that computes one of its inputs when it visits the same elements in the same order, and reads that input from a
-//! register; loops over the same rows share a kernel as [`rows`](super::rows) has it. Last, a value is *stored* only where somebody outside its kernel reads it. A kernel binds at most so many storages as its
-//! machine says.
+//! register; loops over the same rows share a kernel as [`rows`](super::rows) has it. Last, a value is *stored* only where
+//! somebody outside its kernel reads it. A kernel binds at most so many storages as its machine says.
 
 use super::address::{Address, address, own_address};
 use super::language::{Kind, Loop, Prim, View, X, int};
@@ -473,7 +473,7 @@ impl Maker {
         });
         let makers = wanted.iter().filter_map(|(storage, _)| self.ready.get(storage).copied());
         let mut candidates: Vec<usize> = match &prim.body {
-            Loop::Reduce { .. } => (0..self.steps.len()).collect(),
+            Loop::Reduce { .. } => (0..self.steps.len()).filter(|at| self.is_alike(*at, prim)).collect(),
             _ => makers.clone().chain(wanted.iter().filter_map(|(storage, _)| self.last_read.get(storage).copied())).collect(),
         };
         candidates.sort_unstable();
@@ -484,6 +484,15 @@ impl Maker {
             let Step::Kernel { nodes, .. } = &self.steps[last] else { return None };
             Some((*nodes.last()?, self.fits(last, prim, &wanted).err()?))
         })
+    }
+
+    /// Whether a kernel has a reduction of as many rows of as many turns for its root.
+    fn is_alike(&self, at: usize, prim: &Prim) -> bool {
+        let extent = |prim: &Prim| match &prim.body {
+            Loop::Reduce { over, .. } => Some((prim.out.numel(), over.iter().product::<i64>())),
+            _ => None,
+        };
+        matches!(&self.steps[at], Step::Kernel { groups, .. } if extent(&groups[0].root) == extent(prim))
     }
 
     fn fits(&self, at: usize, prim: &Prim, wanted: &[(usize, Option<Address>)]) -> Result<(), Apart> {
