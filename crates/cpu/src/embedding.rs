@@ -1,15 +1,18 @@
 //! Embedding tables: rows by index, and their gradient.
 
 use super::dense::{Lane, Real, held};
+use super::reduce::norm;
 use crate::dense::for_floats;
 use diagnostics::error::{Error, Result};
 use dispatch::{Call, KernelTable};
+use std::collections::BTreeSet;
 use tensor::Tensor;
 
 /// Registers the family.
 pub fn register(t: &mut KernelTable) {
     t.fill("aten.embedding.default", embedding);
     t.fill("aten.embedding_dense_backward.default", dense_backward);
+    t.fill("aten.embedding_renorm.default", renorm);
 }
 
 fn rows(indices: &Tensor, count: usize) -> Result<Vec<usize>> {
@@ -32,6 +35,32 @@ fn embedding(c: &Call, out: &[Tensor]) -> Result<()> {
         return pick::<i64>(weight, &rows, sizes[1], &out[0]);
     }
     for_floats!("embedding", weight.dtype(), T => pick::<T>(weight, &rows, sizes[1], &out[0]))
+}
+
+/// Rows that are used and longer than the norm are scaled to it, each once.
+fn renorm(c: &Call, out: &[Tensor]) -> Result<()> {
+    let table = c.tensor("self")?;
+    let sizes = table.concrete()?.sizes;
+    let indices = i64::read(c.tensor("indices")?)?;
+    let row = |i: i64| match usize::try_from(if i < 0 { i + sizes[0] as i64 } else { i }) {
+        Ok(row) if row < sizes[0] => Ok(row),
+        _ => Err(Error::index(format!("select(): index {i} out of range for tensor of size [{}, {}] at dimension 0", sizes[0], sizes[1]))),
+    };
+    let used: BTreeSet<usize> = indices.into_iter().map(row).collect::<Result<_>>()?;
+    let (longest, order) = (c.float("max_norm")?, c.float("norm_type")?);
+    for_floats!("embedding_renorm_", table.dtype(), T => {
+        let mut values = T::read(table)?;
+        for row in used {
+            let row = &mut values[row * sizes[1]..(row + 1) * sizes[1]];
+            let wide: Vec<f64> = row.iter().map(|v| v.wide()).collect();
+            let length = held(T::of(norm(&wide, order)), table.dtype()).wide();
+            if length > longest {
+                let scale = T::of(longest / (length + 1e-7));
+                row.iter_mut().for_each(|v| *v = held(*v * scale, table.dtype()));
+            }
+        }
+        T::write(&out[0], &values)
+    })
 }
 
 fn dense_backward(c: &Call, out: &[Tensor]) -> Result<()> {

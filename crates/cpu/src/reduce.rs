@@ -204,7 +204,8 @@ fn length(v: &[f32], lanes: usize) -> f32 {
     v[whole..].iter().fold(sum, |sum, x| sum + x * x).sqrt()
 }
 
-fn norm(v: &[f64], ord: f64) -> f64 {
+/// The norm of a vector by its order.
+pub(crate) fn norm(v: &[f64], ord: f64) -> f64 {
     let largest = |a: f64, b: f64| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) };
     match ord {
         // A sum that begins with a positive zero: Rust's own of nothing is a negative one.

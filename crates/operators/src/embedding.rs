@@ -1,5 +1,6 @@
 //! Embedding tables.
 
+use crate::common::like_self;
 use crate::shapes::{dim_of, may_be_same};
 use diagnostics::error::{Error, Result};
 use dispatch::t;
@@ -29,6 +30,11 @@ pub fn register(b: &mut OpBuilder) {
             )
         })
     });
+    b.op("embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor", Rule::Fresh(renorm_spec))
+        .doc("The table, its rows at the indices made no longer than the norm.")
+        .function()
+        .grad("NotImplemented", &[], |_| Err(Error::not_implemented("the derivative for 'embedding_renorm' is not implemented.")))
+        .inplace();
     b.op(
         "embedding_backward(Tensor grad, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq, bool sparse) -> Tensor",
         Rule::Composite(|c| {
@@ -63,6 +69,23 @@ pub fn register(b: &mut OpBuilder) {
             Ok(vec![Some(TensorSpec::contiguous(sizes, grad.dtype(), grad.device()))])
         }),
     ).auto_linear(&["grad_output"]);
+}
+
+fn renorm_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
+    let (table, indices) = (c.tensor("self")?, c.tensor("indices")?);
+    if table.dim() != 2 {
+        return Err(Error::runtime(format!(
+            "Expected 2-dimensional tensor, but got {}-dimensional tensor for argument #1 'self' (while checking arguments for embedding_renorm_)",
+            table.dim()
+        )));
+    }
+    if !matches!(indices.dtype(), Dtype::Int64 | Dtype::Int32) {
+        return Err(Error::runtime(format!(
+            "Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, Int; but got torch.{}Tensor instead (while checking arguments for embedding_renorm_)",
+            indices.dtype().scalar_type()
+        )));
+    }
+    like_self(c)
 }
 
 fn embedding_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
