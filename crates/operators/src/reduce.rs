@@ -257,13 +257,13 @@ fn register_sums(b: &mut OpBuilder) {
 
 /// The product of all other elements along `dim`, zeros or not, times the gradient.
 fn prod_safe(grad: &Tensor, x: &Tensor, dim: usize) -> Result<Tensor> {
+    // Where there is nothing to multiply, the gradient's missing size stands for none.
+    if x.numel().known_eq(0)? {
+        return t!("expand", grad, x.sizes());
+    }
     let size = x.size(dim);
     if size.sym_eq(1)? {
         return Ok(grad.clone());
-    }
-    // Where there is nothing to multiply, the gradient's missing size stands for none.
-    if x.numel().as_int() == Some(0) {
-        return t!("expand", grad, x.sizes());
     }
     let mut sizes = x.sizes();
     sizes[dim] = 1.into();

@@ -270,6 +270,28 @@ impl SymInt {
         self.compare(Relation::Eq, &other.into())
     }
 
+    /// The same, where an operator has to know: an error where only the run does.
+    pub fn known_eq(&self, other: impl Into<SymInt>) -> Result<bool> {
+        let other = other.into();
+        if (self.hint().is_none() || other.hint().is_none()) && self.decide(Relation::Eq, &other).is_none() {
+            let condition = Relation::Eq.condition(self, &other);
+            let sizes: Vec<String> = [self, &other]
+                .into_iter()
+                .filter_map(|side| if let SymInt::Sym(expr, env) = side { Some((expr.symbols(), env)) } else { None })
+                .flat_map(|(symbols, env)| symbols.into_iter().filter(|s| env.is_size(s)).map(|s| s.0.to_string()))
+                .collect();
+            let sizes = if sizes.is_empty() { "none".to_owned() } else { sizes.join(", ") };
+            return Err(Error::new(
+                ErrorKind::GuardOnDataDependent,
+                format!(
+                    "Could not guard on data-dependent expression {condition} (unhinted: {condition}).  (Size-like symbols: {sizes})\n\n\
+                     consider using data-dependent friendly APIs such as guard_or_false, guard_or_true and statically_known_true."
+                ),
+            ));
+        }
+        self.sym_eq(other)
+    }
+
     /// `self < other`, guarding.
     pub fn sym_lt(&self, other: impl Into<SymInt>) -> Result<bool> {
         self.compare(Relation::Lt, &other.into())
