@@ -546,10 +546,7 @@ fn arithmetic(name: &str, args: &[Value]) -> Result<Value> {
     let is_whole = || name == "round" && args.get(1).is_some_and(Value::is_none);
     if let Some(rounding) = Rounding::named(crate::graph::node_name(name)).or_else(|| is_whole().then_some(Rounding::Round)) {
         return match args.first() {
-            Some(Value::SymFloat(float)) => match float.rounded(rounding) {
-                Some(size) => Ok(Value::Int(size)),
-                None => rounded(rounding, float.guard_float()?),
-            },
+            Some(Value::SymFloat(float)) => Ok(Value::Int(float.rounded(rounding))),
             Some(Value::Int(size)) => Ok(Value::Int(size.clone())),
             other => rounded(rounding, other.map_or(Ok(0.0), Value::float)?),
         };

@@ -236,8 +236,11 @@ pub fn tensorify(traced: &Rc<Graph>) -> Result<Rc<Graph>> {
     let is_impure = |node: &Node| node.op().is_some_and(|op| op != "aten._local_scalar_dense.default" && super::trace::is_impure(op));
     graph.eliminate_dead_code(&is_impure);
     for node in graph.nodes() {
-        if let Some(FakeValue::SymFloat(float)) = &node.meta.value {
-            float.needs_numbers();
+        match &node.meta.value {
+            Some(FakeValue::SymFloat(float)) => float.needs_numbers(),
+            // What a float is rounded to is a number, and so is the float.
+            Some(FakeValue::Int(SymInt::Sym(rounded, env))) => rounded.floats().iter().for_each(|float| env.specialize_float(float)),
+            _ => {}
         }
     }
     graph.validate()?;

@@ -310,7 +310,8 @@ impl ShapeEnv {
     pub fn hint(&self, expr: &Expr) -> Option<i64> {
         let inner = self.0.borrow();
         let learned = inner.learned.get(expr).copied();
-        learned.or_else(|| expr.evaluate(&|s| inner.symbols.get(s).and_then(|i| i.hint)))
+        let float = |s: &Symbol| inner.floats.get(s).and_then(|f| f.hint).or_else(|| inner.former_floats.get(s).copied());
+        learned.or_else(|| expr.evaluate_all(&|s| inner.symbols.get(s).and_then(|i| i.hint), &float))
     }
 
     /// What is taken to hold of integers that are known only when the program runs, where a rule of an operator has to decide:
@@ -371,6 +372,11 @@ impl ShapeEnv {
             ));
         };
         let answer = relation.holds(l, r);
+        let floats = left.floats().into_iter().chain(right.floats());
+        // A float whose rounding decides is the number it is: its own guard is enough.
+        if floats.map(|float| self.specialize_float(&float)).count() > 0 {
+            return Ok(answer);
+        }
         let held = if answer { relation } else { relation.negated() };
         self.note_asked(left, held, right);
         let (left, right) = (self.simplify(left).expanded(), self.simplify(right).expanded());

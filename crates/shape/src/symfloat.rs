@@ -196,13 +196,15 @@ impl FloatExpr {
         })
     }
 
-    /// The expression with sizes replaced.
-    pub fn substitute(&self, with: &dyn Fn(&Symbol) -> Option<Expr>) -> FloatExpr {
-        let part = |e: &Rc<FloatExpr>| Rc::new(e.substitute(with));
+    /// The expression with sizes and floats replaced.
+    pub fn substitute(&self, with: &dyn Fn(&Symbol) -> Option<Expr>, floats: &dyn Fn(&Symbol) -> Option<f64>) -> FloatExpr {
+        let part = |e: &Rc<FloatExpr>| Rc::new(e.substitute(with, floats));
+        let size = |e: &Expr| e.substitute_all(with, floats);
         match self {
-            FloatExpr::Symbol(_) | FloatExpr::Number(_) => self.clone(),
-            FloatExpr::ToFloat(e) => FloatExpr::ToFloat(e.substitute(with)),
-            FloatExpr::IntTrueDiv(a, b) => FloatExpr::IntTrueDiv(a.substitute(with), b.substitute(with)),
+            FloatExpr::Symbol(s) => floats(s).map_or_else(|| self.clone(), FloatExpr::Number),
+            FloatExpr::Number(_) => self.clone(),
+            FloatExpr::ToFloat(e) => FloatExpr::ToFloat(size(e)),
+            FloatExpr::IntTrueDiv(a, b) => FloatExpr::IntTrueDiv(size(a), size(b)),
             FloatExpr::Function(name, a) => FloatExpr::Function(name, part(a)),
             FloatExpr::Round(a, digits) => FloatExpr::Round(part(a), *digits),
             FloatExpr::Neg(a) => FloatExpr::Neg(part(a)),
@@ -214,6 +216,18 @@ impl FloatExpr {
     pub fn sizes(&self) -> std::collections::BTreeSet<Symbol> {
         let mut found = std::collections::BTreeSet::new();
         self.each(&mut |e| found.extend(e.symbols()), &mut |_| {});
+        found
+    }
+
+    /// The symbols of floats in it.
+    pub fn floats(&self) -> std::collections::BTreeSet<Symbol> {
+        let mut found = std::collections::BTreeSet::new();
+        let mut of_sizes = std::collections::BTreeSet::new();
+        let mut note = |s: &Symbol| {
+            found.insert(s.clone());
+        };
+        self.each(&mut |e| of_sizes.extend(e.floats()), &mut note);
+        found.extend(of_sizes);
         found
     }
 
@@ -280,11 +294,9 @@ impl SymFloat {
         SymFloat { expr: Rc::new(FloatExpr::Round(self.expr.clone(), digits)), env: self.env.clone() }
     }
 
-    /// The integer that it is rounded to; `None` where floats of the call are in it, whose numbers decide.
-    pub fn rounded(&self, rounding: Rounding) -> Option<SymInt> {
-        let mut of_sizes = true;
-        self.expr.each(&mut |_| {}, &mut |_| of_sizes = false);
-        of_sizes.then(|| SymInt::Sym(Expr::rounded(Rounded(rounding, self.expr.clone())), self.env.clone()))
+    /// The integer that it is rounded to.
+    pub fn rounded(&self, rounding: Rounding) -> SymInt {
+        SymInt::Sym(Expr::rounded(Rounded(rounding, self.expr.clone())), self.env.clone())
     }
 
     /// The number in the call being compiled.

@@ -64,7 +64,11 @@ fn is_compared(graph: &Graph, node: &Node) -> bool {
     match &node.meta.value {
         // Where a number comes from that only the run knows is compared.
         Some(FakeValue::Int(size)) => depends_on_run(size) && node.op() == Some("aten._local_scalar_dense.default"),
-        Some(FakeValue::SymFloat(float)) => float.hint().is_none() && node.op() == Some("aten._local_scalar_dense.default"),
+        Some(FakeValue::SymFloat(float)) => {
+            // What the run of an entry told is not asked.
+            let is_of_run = float.expr.floats().iter().any(|symbol| float.env.float(symbol).is_none());
+            is_of_run && node.op() == Some("aten._local_scalar_dense.default")
+        }
         _ => true,
     }
 }

@@ -478,8 +478,8 @@ pub fn whole_number(name: &str, o: &PyObject, vm: &VirtualMachine) -> PyResult<O
     if let Some(size) = symbolic(o, vm) {
         return Ok(recorder.has_size(&size).then(|| o.to_owned()));
     }
-    let rounded = symbolic_float(o, vm).and_then(|f| Some((f.rounded(Rounding::named(name)?)?, f)));
-    let Some((size, float)) = rounded.filter(|(_, f)| f.hint().is_some()) else { return Ok(None) };
+    let rounded = symbolic_float(o, vm).and_then(|f| Some((f.rounded(Rounding::named(name)?), f)));
+    let Some((size, float)) = rounded else { return Ok(None) };
     recorder.computed_float(&float);
     object(&size, vm).map(Some)
 }
