@@ -280,16 +280,16 @@ pub fn unmet(facts: &[Fact], locals: &Locals, vm: &VirtualMachine) -> Vec<Unmet>
 
 /// Tensors that are one now, and were not.
 fn duplicates(facts: &[Fact], locals: &Locals, vm: &VirtualMachine) -> Option<Unmet> {
-    let mut tensors: Vec<(usize, Vec<&Fact>)> = Vec::new();
+    let mut tensors: Vec<(PyObjectRef, Vec<&Fact>)> = Vec::new();
     for fact in facts {
         // Parameters are not compared.
         let Kind::Type(class) = &fact.kind else { continue };
         let is_tensor =
             class.downcast_ref::<PyType>().is_some_and(|c| c.fast_issubclass(TensorBase::static_type()) && &*c.name() != "Parameter");
         let Some(value) = is_tensor.then(|| fact.source.value(locals, vm)).flatten() else { continue };
-        match tensors.iter_mut().find(|(id, _)| *id == value.get_id()) {
+        match tensors.iter_mut().find(|(known, _)| known.is(&value)) {
             Some((_, same)) => same.push(fact),
-            None => tensors.push((value.get_id(), vec![fact])),
+            None => tensors.push((value, vec![fact])),
         }
     }
     let groups: Vec<&Vec<&Fact>> = tensors.iter().map(|(_, same)| same).filter(|same| same.len() > 1).collect();

@@ -71,7 +71,8 @@ fn first_of(unmet: &[Unmet]) -> Option<&str> {
 
 /// A tensor that was read before, under another name, is read as that one.
 fn as_others(facts: Vec<Fact>, locals: &Locals, vm: &VirtualMachine) -> Vec<Fact> {
-    let mut known: HashMap<usize, Rc<Source>> = HashMap::new();
+    // The object of a gradient is made when it is asked for: as long as it lives, no other one has its address.
+    let mut known: HashMap<usize, (PyObjectRef, Rc<Source>)> = HashMap::new();
     let named = |fact: Fact| {
         let Kind::Type(class) = &fact.kind else { return fact };
         if !class.downcast_ref::<PyType>().is_some_and(|c| c.fast_issubclass(TensorBase::static_type())) {
@@ -79,9 +80,9 @@ fn as_others(facts: Vec<Fact>, locals: &Locals, vm: &VirtualMachine) -> Vec<Fact
         }
         let Some(value) = fact.source.value(locals, vm) else { return fact };
         match known.get(&value.get_id()) {
-            Some(other) => Fact { kind: Kind::Same(other.clone()), ..fact },
+            Some((_, other)) => Fact { kind: Kind::Same(other.clone()), ..fact },
             None => {
-                known.insert(value.get_id(), fact.source.clone());
+                known.insert(value.get_id(), (value, fact.source.clone()));
                 fact
             }
         }

@@ -80,7 +80,7 @@ impl Reader<'_> {
                             (method.as_object().get_attr("__func__", vm), method.as_object().get_attr("__self__", vm))
                     {
                         // What it is bound to is known by the place where it was found first.
-                        let place = self.found.get(&own.get_id()).cloned();
+                        let place = self.found.get(&own.get_id()).map(|(_, place)| place.clone());
                         let own = Seen::Known(vec![(own, place)]);
                         self.call(&Seen::Method(function, Box::new(own)), args.clone(), names.clone(), depth + 1)
                     } else {
@@ -133,7 +133,7 @@ impl Reader<'_> {
             (Some(forward), _) => {
                 let place = source.map(|s| Rc::new(Source::Attr(s.clone(), "forward".into())));
                 if let Some(source) = source {
-                    self.found.entry(o.get_id()).or_insert_with(|| source.clone());
+                    self.found.entry(o.get_id()).or_insert_with(|| (o.clone(), source.clone()));
                 }
                 self.call(&Seen::Known(vec![(forward, place)]), args.clone(), names.clone(), depth + 1)
             }

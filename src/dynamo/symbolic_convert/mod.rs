@@ -106,8 +106,8 @@ pub struct Reader<'a> {
     reads_gradients: bool,
     /// Whether guards are told: then modules of Python, and what is built in, are facts, too. They hardly ever change.
     tells: bool,
-    /// Where objects were found first.
-    found: HashMap<usize, Rc<Source>>,
+    /// Where objects were found first. They are kept, so that none is made where another was.
+    found: HashMap<usize, (PyObjectRef, Rc<Source>)>,
     /// Where functions were found that are methods of objects.
     methods: HashMap<usize, Rc<Source>>,
     /// What the code has put into attributes on the way that is followed, by object and name: that is read there from then on.

@@ -348,14 +348,19 @@ impl Reader<'_> {
             return stored.clone();
         }
         if let Some(source) = source {
-            self.found.entry(o.get_id()).or_insert_with(|| source.clone());
+            self.found.entry(o.get_id()).or_insert_with(|| (o.clone(), source.clone()));
         }
         if is_tensor(o) {
             if let Some(source) = source.filter(|_| self.tells) {
                 self.realize_one(o, source);
             }
+            let source_of = source.filter(|_| own_method(o, "__tensor_flatten__", vm).is_none());
             let grad = source.filter(|_| self.reads_gradients && name == "grad").and_then(|source| Some((gradient(o, vm)?, source)));
             let source = |source: &Rc<Source>| Some(Rc::new(Source::Attr(source.clone(), name.into())));
+            // What the script has put there; a wrapper's own attributes are guarded with its metadata.
+            if let (Some(own), Some(of)) = (own_attribute(o, name, vm).filter(|own| !is_tensor(own)), source_of) {
+                return Seen::Known(vec![(own, source(of))]);
+            }
             return grad.map_or_else(|| self.attribute_of_tensor(name), |(grad, of)| Seen::Known(vec![(grad, source(of))]));
         }
         let attr = |s: &Rc<Source>| Rc::new(Source::Attr(s.clone(), name.into()));
