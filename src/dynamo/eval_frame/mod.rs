@@ -108,6 +108,7 @@ pub fn call(
     let (tensors, holders) = ANNOUNCED.take();
     recorder.keep_inputs(&tensors, &holders).map_err(|e| raise(e, vm))?;
     let result = callee.call(args, vm);
+    let raised_in = Some(call.top()).filter(|top| result.is_err() && raises_in_trace(top, &recorder));
     super::variables::nn_module::reset();
     let mut flushed = call.leave_called(&recorder, result.is_ok());
     if !fullgraph {
@@ -127,6 +128,10 @@ pub fn call(
         // An error ends the graph; nobody asks for what it computed, and where a call could not be captured, nothing is compiled.
         flushed = flushed.and_then(|()| drop_graph(&first, &recorder));
     } else if flushed.is_ok() {
+        if let Some(session) = &raised_in {
+            let reasons = session.about.verdict.borrow().unserved();
+            note_recompiled(session.function.frame(session.at.get()), &reasons);
+        }
         let compiles = result.is_ok() && !first.skipped.get();
         let computes = call.flush(&first, &recorder, &outputs, compiles);
         if let (Ok(false), true) = (&computes, compiles) {
@@ -153,7 +158,13 @@ pub fn call(
         (Err(e), _) => Err(match uncaught {
             Some(error) => raise(error, vm),
             None if fullgraph && !call.is_refused() => untraced(e, vm),
-            None => e,
+            None => {
+                // Dynamo does not look into the frame again.
+                if let Some(session) = raised_in.filter(|_| !call.is_refused() && is_of_script(&e, vm)) {
+                    session.function.skip_frame(session.at.get());
+                }
+                e
+            }
         }),
         (Ok(_), Err(e)) => Err(raise(e, vm)),
         (Ok(value), Ok(())) => numbers_for_sizes(value, vm),
@@ -259,15 +270,21 @@ fn may_serve(function: &CompiledFunction, place: usize, recorder: &Recorder) -> 
     entries.any(|entry| entry.captured.inputs.iter().zip(&*have).all(|(want, have)| want.spec.requires_grad == have.spec.requires_grad))
 }
 
+/// Whether the script raised an exception, or Python for it: not the compiler, nor what this library lacks, nor a limit of the run.
+fn is_of_script(e: &PyBaseExceptionRef, vm: &VirtualMachine) -> bool {
+    let classes = &vm.ctx.exceptions;
+    let home = e.class().as_object().get_attr("__module__", vm).and_then(|m| m.str(vm));
+    let is_of_compiler = home.is_ok_and(|m| m.to_string_lossy().starts_with("torch."));
+    let is_of_run =
+        said(e, vm).contains("the playground") || [classes.memory_error, classes.recursion_error].iter().any(|c| e.class().is(*c));
+    !is_of_compiler && !is_of_run && e.fast_isinstance(classes.exception_type)
+}
+
 /// What Dynamo says of an exception that nothing in a function catches, where a graph has to hold the whole function.
 fn untraced(e: PyBaseExceptionRef, vm: &VirtualMachine) -> PyBaseExceptionRef {
     let classes = &vm.ctx.exceptions;
     let message = said(&e, vm);
-    let home = e.class().as_object().get_attr("__module__", vm).and_then(|m| m.str(vm));
-    let is_of_compiler = home.is_ok_and(|m| m.to_string_lossy().starts_with("torch."));
-    // What this library lacks, and limits of a run, are no matter of the function's.
-    let is_of_run = message.contains("the playground") || [classes.memory_error, classes.recursion_error].iter().any(|c| e.class().is(*c));
-    if is_of_compiler || is_of_run || !e.fast_isinstance(classes.exception_type) {
+    if !is_of_script(&e, vm) {
         return e;
     }
     if e.class().is(classes.type_error) && message.contains("SymFloat") {
@@ -283,6 +300,14 @@ fn untraced(e: PyBaseExceptionRef, vm: &VirtualMachine) -> PyBaseExceptionRef {
         Err(error) => return error,
     };
     raise(Error::new(ErrorKind::Unsupported, format!("{}{}", reason.text(), from_user_code(source.as_ref()))), vm)
+}
+
+/// Whether an exception is raised while a frame is traced: no entry of it passes the guards, and what runs is not the call that broke the
+/// graph before.
+fn raises_in_trace(session: &Session, recorder: &Recorder) -> bool {
+    let place = session.at.get();
+    let is_hit = session.about.verdict.borrow().unmet.iter().any(Vec::is_empty);
+    !session.skipped.get() && !session.is_library && !is_hit && (place == 0 || !recorder.is_empty())
 }
 
 /// Ends a graph of which nothing is compiled.
