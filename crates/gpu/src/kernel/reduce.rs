@@ -87,6 +87,17 @@ impl<'a> Sum<'a> {
         }
     }
 
+    /// Takes in `value`, met at `at` after all that it has: no branch, and no comparison of places.
+    fn take_next(&self, e: &mut Emitter, value: &str, at: &str) {
+        let Sum { acc, best, .. } = self;
+        let sign = if self.combine == Combine::ArgMax { ">" } else { "<" };
+        let nan = if self.ty() == Ty::Float { format!(" | (is_nan({value}) & !is_nan({acc}))") } else { String::new() };
+        let better = e.fresh("t");
+        e.line(&format!("let {better} = ({best} < 0) | ({value} {sign} {acc}){nan};"));
+        e.line(&format!("{acc} = select({acc}, {value}, {better});"));
+        e.line(&format!("{best} = select({best}, {at}, {better});"));
+    }
+
     /// One turn of its loop.
     fn turn(&self, e: &mut Emitter) {
         let masked = self.mask.is_some();
@@ -96,8 +107,12 @@ impl<'a> Sum<'a> {
         }
         let text = strip(e.x(&self.body));
         let value = e.named("v", text);
-        let at = if self.is_position() { position(e, self.over) } else { String::new() };
-        self.take(e, &value, &at);
+        if self.is_position() {
+            let at = position(e, self.over);
+            self.take_next(e, &value, &at);
+        } else {
+            self.take(e, &value, "");
+        }
         if masked {
             e.close();
         }
