@@ -338,6 +338,27 @@ pub const CASES: &[(&str, &str, &str, &str)] = &[
         "a, b, c, d",
     ),
     (
+        "pools whose windows lie apart, side by side, and spread",
+        r#"x: "f32[2, 2, 5, 7][70, 35, 7, 1]", g: "f32[2, 2, 2, 3][12, 6, 3, 1]", h: "f32[2, 2, 2, 2][8, 4, 2, 1]", k: "f32[2, 2, 3, 5][30, 15, 5, 1]""#,
+        "p = torch.ops.aten.max_pool2d_with_indices.default(x, [2, 2], [2, 2])
+        y = p[0]
+        i = p[1]
+        gx = torch.ops.aten.max_pool2d_with_indices_backward.default(g, x, [2, 2], [2, 2], [0, 0], [1, 1], False, i)
+        q = torch.ops.aten.max_pool2d_with_indices.default(x, [2, 2], [3, 3])
+        z = q[0]
+        j = q[1]
+        hx = torch.ops.aten.max_pool2d_with_indices_backward.default(h, x, [2, 2], [3, 3], [0, 0], [1, 1], False, j)
+        r = torch.ops.aten.max_pool2d_with_indices.default(x, [2, 2], [1, 1], [0, 0], [2, 2])
+        w = r[0]
+        n = r[1]
+        kx = torch.ops.aten.max_pool2d_with_indices_backward.default(k, x, [2, 2], [1, 1], [0, 0], [2, 2], False, n)
+        a = torch.ops.aten.avg_pool2d_backward.default(g, x, [2, 2], [2, 2], [0, 0], False, True, None)
+        b = torch.ops.aten.avg_pool2d_backward.default(h, x, [2, 2], [3, 3], [0, 0], False, True, None)
+        c = torch.ops.aten.sum.dim_IntList(a, [2, 3])
+        d = torch.ops.aten.sum.dim_IntList(gx, [3])",
+        "y, i, gx, z, j, hx, w, n, kx, a, b, c, d",
+    ),
+    (
         "attention",
         r#"q: "f32[2, 3, 5, 4][60, 20, 4, 1]", k: "f32[2, 3, 6, 4][72, 24, 4, 1]", v: "f32[2, 3, 6, 4][72, 24, 4, 1]", g: "f32[2, 3, 5, 4][60, 20, 4, 1]""#,
         "f = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default(q, k, v, 0.0, True)

@@ -44,16 +44,46 @@ impl Window {
         o * int(self.stride[s]) + k * int(self.dilation[s]) - int(self.padding[s])
     }
 
-    /// The output position whose tap `k` reads `p` in dimension `s`, and whether there is one.
-    fn origin(&self, s: usize, p: X, k: X, size: i64) -> (X, X) {
-        let scaled = p + int(self.padding[s]) - k * int(self.dilation[s]);
-        let mut exists = scaled.ge(&int(0));
-        if self.stride[s] > 1 {
-            exists = exists.and(&scaled.rem_by(self.stride[s]).equals(&int(0)));
+    /// How many windows an element of dimension `s` lies in, at most.
+    fn overlap(&self, s: usize) -> i64 {
+        if self.dilation[s] == 1 { (self.kernel[s] + self.stride[s] - 1) / self.stride[s] } else { self.kernel[s] }
+    }
+
+    /// The output position of the `n`th window that element `p` of dimension `s` lies in, and whether there is one. Dilated windows are
+    /// counted by their taps, others from the last one backwards. `from` elements are read, `size` written.
+    fn origin(&self, s: usize, p: X, n: X, [from, size]: [i64; 2]) -> (X, X) {
+        let (kernel, stride, padding) = (self.kernel[s], self.stride[s], self.padding[s]);
+        let place = p + int(padding);
+        if self.dilation[s] != 1 {
+            let scaled = place - n * int(self.dilation[s]);
+            let o = scaled.div_by(stride);
+            let exists = scaled.ge(&int(0)).and(&scaled.rem_by(stride).equals(&int(0))).and(&o.lt(&int(size)));
+            return (o, exists);
         }
-        let o = scaled.div_by(self.stride[s]);
-        exists = exists.and(&o.lt(&int(size)));
+        let o = place.div_by(stride) - n;
+        let mut exists = truth(true);
+        if self.overlap(s) > 1 {
+            exists = exists.and(&o.ge(&int(0)));
+        }
+        if (from - 1 + padding) / stride >= size {
+            exists = exists.and(&o.lt(&int(size)));
+        }
+        if kernel % stride != 0 {
+            exists = exists.and(&(place - o.clone() * int(stride)).lt(&int(kernel)));
+        }
         (o, exists)
+    }
+
+    /// Fills a region with the sum of what the windows that an element lies in give.
+    fn gather(&self, l: &mut Lower, out: &View, body: X, exists: X) {
+        let over = vec![self.overlap(0), self.overlap(1)];
+        if over == [1, 1] {
+            let here: Vec<X> = (0..out.dim()).map(coord).collect();
+            let value = X::where_(&exists, &body, &float(0.0));
+            l.b.pointwise(out, value.placed(&here, &[int(0), int(0)]));
+        } else {
+            l.b.emit(out, Loop::Reduce { over, combine: Combine::Sum, body, mask: Some(exists) });
+        }
     }
 }
 
@@ -92,15 +122,14 @@ fn max_pool(l: &mut Lower) -> Result<()> {
 fn max_pool_backward(l: &mut Lower) -> Result<()> {
     let (g, x, indices, out) = (l.view("grad_output")?, image(l)?, l.view("indices")?, l.out(0)?);
     let (w, r) = (Window::of(l)?, x.dim() - 2);
-    let (o_row, row_exists) = w.origin(0, coord(r), over(0), g.sizes[r]);
-    let (o_column, column_exists) = w.origin(1, coord(r + 1), over(1), g.sizes[r + 1]);
+    let (o_row, row_exists) = w.origin(0, coord(r), over(0), [x.sizes[r], g.sizes[r]]);
+    let (o_column, column_exists) = w.origin(1, coord(r + 1), over(1), [x.sizes[r + 1], g.sizes[r + 1]]);
     let at = [lead(&g), vec![o_row, o_column]].concat();
     let me = coord(r) * int(x.sizes[r + 1]) + coord(r + 1);
     let chosen = indices.at(at.clone()).i().equals(&me);
     // The choice is looked up only where the window exists.
     let body = X::where_(&chosen, &g.at(at).f(), &float(0.0));
-    let mask = Some(row_exists.and(&column_exists));
-    l.b.emit(&out, Loop::Reduce { over: w.kernel.to_vec(), combine: Combine::Sum, body, mask });
+    w.gather(l, &out, body, row_exists.and(&column_exists));
     Ok(())
 }
 
@@ -137,12 +166,11 @@ fn avg_pool(l: &mut Lower) -> Result<()> {
 fn avg_pool_backward(l: &mut Lower) -> Result<()> {
     let (g, x, out) = (l.view("grad_output")?, image(l)?, l.out(0)?);
     let (w, r) = (Window::of(l)?, x.dim() - 2);
-    let (o_row, row_exists) = w.origin(0, coord(r), over(0), g.sizes[r]);
-    let (o_column, column_exists) = w.origin(1, coord(r + 1), over(1), g.sizes[r + 1]);
+    let (o_row, row_exists) = w.origin(0, coord(r), over(0), [x.sizes[r], g.sizes[r]]);
+    let (o_column, column_exists) = w.origin(1, coord(r + 1), over(1), [x.sizes[r + 1], g.sizes[r + 1]]);
     let by = divisor(l, &w, [x.sizes[r], x.sizes[r + 1]], [o_row.clone(), o_column.clone()])?;
     let body = g.at([lead(&g), vec![o_row, o_column]].concat()).f() / by;
-    let mask = Some(row_exists.and(&column_exists));
-    l.b.emit(&out, Loop::Reduce { over: w.kernel.to_vec(), combine: Combine::Sum, body, mask });
+    w.gather(l, &out, body, row_exists.and(&column_exists));
     Ok(())
 }
 
