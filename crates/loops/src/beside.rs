@@ -1,8 +1,7 @@
 //! Kernels side by side: those that need nothing of each other and read the same run as one.
 //!
 //! Both gradients of a product read the same slopes, and so does its bias's: run apart, each fetches them from memory. What is small
-//! joins whatever it can, since it costs a dispatch and little else. Source of the idea: horizontal fusion, as in A. Li et al.,
-//! "Automatic horizontal fusion for GPU kernels", 2022.
+//! joins whatever it can, since it costs a dispatch and little else. Source: Li and others.
 
 use super::schedule::{Group, Step, loads};
 use std::collections::HashSet;
