@@ -1,8 +1,8 @@
 //! Attention in one pass: a thread for each row of queries (or of keys), which meets keys (or queries) one after the other.
 //!
-//! The softmax is online: what has been summed is scaled again whenever a larger score comes. Source: Milakov and Gimelshein; what
-//! attention and its gradient are by it: Source: Dao and others. The row's own vectors and sums are in registers; its neighbours in a workgroup read the
-//! same keys at the same time.
+//! The softmax is online: what has been summed is scaled again whenever a larger score comes. Source: Milakov and Gimelshein.
+//! The order of both loops, and the gradient without a matrix of scores. Source: Dao and others.
+//! The row's own vectors and sums are in registers; its neighbours in a workgroup read the same keys at the same time.
 
 use super::{Nest, product, start_threads};
 use crate::wgsl::{Emitter, strip};
