@@ -160,7 +160,7 @@ pub fn call(
             None if fullgraph && !call.is_refused() => untraced(e, vm),
             None => {
                 // Dynamo does not look into the frame again.
-                if let Some(session) = raised_in.filter(|_| !call.is_refused() && is_of_script(&e, vm)) {
+                if let Some(session) = raised_in.filter(|_| !call.is_refused() && is_of_script(&e, vm) && !may_be_of_operator(&e, vm)) {
                     session.function.skip_frame(session.at.get());
                 }
                 e
@@ -251,15 +251,26 @@ fn uncaught(
     recorder: &Recorder,
     vm: &VirtualMachine,
 ) -> Option<Error> {
-    let classes = &vm.ctx.exceptions;
-    let of_operators = [classes.runtime_error, classes.not_implemented_error, classes.index_error, classes.type_error, classes.value_error];
-    if !of_operators.iter().any(|class| e.class().is(*class)) {
+    if !is_of_operators_class(e, vm) {
         return None;
     }
     let said = said(e, vm);
     // A graph compiled for a tensor that is no leaf is also used for a leaf: it runs, and what refuses the write is its copy.
     let runs = said.contains("a leaf Variable that requires grad") && may_serve(function, place, recorder);
     recorder.uncaught(&said).filter(|_| !runs)
+}
+
+/// Whether an exception is of a class that operators raise.
+fn is_of_operators_class(e: &PyBaseExceptionRef, vm: &VirtualMachine) -> bool {
+    let classes = &vm.ctx.exceptions;
+    let of_operators = [classes.runtime_error, classes.not_implemented_error, classes.index_error, classes.type_error, classes.value_error];
+    of_operators.iter().any(|class| e.class().is(*class))
+}
+
+/// Whether an exception may be an operator's own: no statement raises it. Dynamo does not observe those, but fails to run the call.
+fn may_be_of_operator(e: &PyBaseExceptionRef, vm: &VirtualMachine) -> bool {
+    let is_raised = || crate::python::traceback::source(e).is_some_and(|source| source.code.starts_with("raise"));
+    is_of_operators_class(e, vm) && !is_raised()
 }
 
 /// Whether an entry of a place was compiled for inputs that require gradients as those do that have been read so far.

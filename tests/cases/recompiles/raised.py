@@ -70,3 +70,14 @@ counter.clear()
 k = torch.compile(caught, backend=counter)
 for flag in (True, False, True):
     attempt(k, torch.ones(2), flag)
+
+
+# What an operator raises is no exception that Dynamo observes.
+torch._dynamo.reset()
+counter.clear()
+rows = torch.compile(torch.vmap(lambda x: x.sum(1)), backend=counter)
+try:
+    rows(torch.ones(2, 3))
+except IndexError as e:
+    print(type(e).__name__, counter.frame_count)
+attempt(rows, torch.ones(2, 3, 4))
