@@ -34,6 +34,13 @@ impl Tracer {
         coming_from(provider(), || self.calculate(name, operands, result))
     }
 
+    /// The script compared two sizes, where what it calculates is part of the graph. What only the run knows is a node where it is checked.
+    pub fn script_compared(&self, name: &'static str, operands: [&SymInt; 2]) {
+        if self.sees_script() && operands.iter().all(|size| size.hint().is_some()) {
+            self.compare(name, operands);
+        }
+    }
+
     fn make(&self, name: &'static str, operands: [&SymInt; 2], own: &Expr, env: &ShapeEnv) -> Result<()> {
         let args: Option<Vec<Arg>> = operands.iter().map(|size| self.at_hand(size)).collect();
         let Some(args) = args else {

@@ -508,6 +508,9 @@ pub fn operate(name: &str, a: &PyObject, b: &PyObject, vm: &VirtualMachine) -> P
         return Ok(vm.ctx.not_implemented());
     };
     if let Some(relation) = relation(name) {
+        if let (None, Some(tracer)) = (crate::dynamo::tracing::recorder(), crate::aot::trace::current_tracer()) {
+            tracer.script_compared(relation.operator(), [&a, &b]);
+        }
         if (a.hint().is_none() || b.hint().is_none()) && a.decide(relation, &b).is_none() {
             return condition_object(SymCondition { left: a, relation, right: b }, vm);
         }
