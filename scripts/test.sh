@@ -44,12 +44,19 @@ set +m
 await_browser() {
   local status=0
   wait "$lane" || status=$?
-  cat "$log"
+  show_lane
   return "$status"
+}
+# What the other lane has said, once: where this one ends early, too.
+shown=
+show_lane() {
+  [ -n "$shown" ] || cat "$log"
+  shown=yes
 }
 
 finish() {
   kill -- "-$lane" 2>/dev/null || true
+  show_lane
   printf '\n=== Times\n'
   cat "$times"
   printf '%5d s  in all\n' "$SECONDS"

@@ -12,6 +12,7 @@ mod python;
 mod ranges;
 mod relation;
 mod solve;
+mod substitution;
 mod symfloat;
 mod symint;
 mod validation_log;
