@@ -112,7 +112,7 @@ describe("a link", () => {
     // One that is too long for a comment says so, and offers the file.
     await page.keyboard.press("Escape");
     await share(page, `# Long\nprint(1)\n# ${"and on ".repeat(10_000)}\n`);
-    assert.equal(await page.title(), "Long · AOT Playground");
+    await page.waitForFunction(() => document.title === "Long · AOT Playground");
     const arrives = page.waitForEvent("download");
     await page.locator(".popover .note").getByRole("button", { name: "Download script.py" }).click();
     assert.match(await readFile(await (await arrives).path(), "utf8"), /^# Long\n/);
