@@ -3,7 +3,7 @@
 //! Both gradients of a product read the same slopes, and so does its bias's: run apart, each fetches them from memory. What is small
 //! joins whatever it can, since it costs a dispatch and little else. Source: Li and others.
 
-use super::schedule::{Group, Step, loads};
+use super::schedule::{Group, Step};
 use std::collections::HashSet;
 
 /// Elements up to which a kernel is small.
@@ -25,7 +25,7 @@ pub struct Room<'a> {
 }
 
 /// What a step reads and writes in memory.
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Touched {
     reads: HashSet<usize>,
     writes: HashSet<usize>,
@@ -37,11 +37,8 @@ impl Touched {
         match step {
             Step::Kernel { groups, .. } => {
                 for group in groups {
-                    let mut made = HashSet::new();
-                    for prim in group.prims() {
-                        prim.body.bodies().into_iter().for_each(|x| touched.reads.extend(loads(x).difference(&made)));
-                        made.extend(prim.outs().map(|out| out.storage));
-                    }
+                    let (reads, made) = group.touches();
+                    touched.reads.extend(reads);
                     touched.writes.extend(made.intersection(stored));
                 }
             }
@@ -115,7 +112,7 @@ pub fn beside(steps: Vec<Step>, room: &Room) -> Vec<Step> {
 }
 
 /// What kernels are taken together for.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 enum Want {
     /// What both read.
     Shared,
@@ -126,8 +123,9 @@ enum Want {
 /// The step that a kernel had best be one with, the last of equals: nothing that it needs, and nobody who needs it, lies between.
 fn partner(taken: &[Taken], next: &Taken, room: &Room, want: Want) -> Option<usize> {
     next.kind?;
+    let own = next.touched.storages();
     let gain = |other: &Taken| {
-        let bound = next.touched.storages().union(&other.touched.storages()).count();
+        let bound = own.union(&other.touched.storages()).count();
         if bound > room.buffers || other.kind != next.kind {
             return None;
         }

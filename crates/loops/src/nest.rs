@@ -34,7 +34,7 @@ pub enum Loop {
         over: Vec<i64>,
         /// How.
         combine: Combine,
-        /// What; in terms of [`coord`] and [`over`].
+        /// What; in terms of [`coord`](super::language::coord) and [`over`](super::language::over).
         body: X,
         /// Turns for which this is false are left out.
         mask: Option<X>,
@@ -97,7 +97,7 @@ pub struct Attention {
     pub causal: bool,
     /// Of query `over(0)` and key `over(1)`: whether they meet, or what their score is greater by.
     pub mask: Option<X>,
-    /// Queries, keys and values.
+    /// Queries.
     pub query: X,
     /// Keys.
     pub key: X,
@@ -180,5 +180,13 @@ impl Prim {
             _ => None,
         };
         std::iter::once(&self.out).chain(second)
+    }
+
+    /// Of a reduction, how many rows it has, one for each element, and how many turns each.
+    pub fn rows_and_turns(&self) -> Option<(i64, i64)> {
+        match &self.body {
+            Loop::Reduce { over, .. } => Some((self.out.numel(), over.iter().product())),
+            _ => None,
+        }
     }
 }

@@ -79,7 +79,7 @@ enum Role {
 
 /// A kernel's rows.
 pub struct Rows<'a> {
-    /// How many rows there are, and how many turns each has.
+    /// How many there are.
     pub count: i64,
     /// Turns of each.
     pub turns: i64,
@@ -92,8 +92,7 @@ pub struct Rows<'a> {
 
 /// The rows of a group whose root is a reduction; nothing where its loops do not share them.
 pub fn rows(group: &Group) -> Option<Rows<'_>> {
-    let Loop::Reduce { over, .. } = &group.root.body else { return None };
-    let (count, turns) = (group.root.out.numel(), over.iter().product());
+    let (count, turns) = group.root.rows_and_turns()?;
     let mut rows = Rows { count, turns, passes: vec![Pass::default()], known: HashMap::new(), made: HashMap::new() };
     group.prims().all(|prim| rows.push(prim)).then_some(rows)
 }
@@ -134,9 +133,7 @@ impl<'a> Rows<'a> {
     fn role(&self, prim: &Prim) -> Option<(Role, bool)> {
         let numel = prim.out.numel();
         match &prim.body {
-            Loop::Reduce { over, .. } if numel == self.count && over.iter().product::<i64>() == self.turns => {
-                Some((Role::Sum, self.needs_walk(prim)?))
-            }
+            Loop::Reduce { .. } if prim.rows_and_turns() == Some((self.count, self.turns)) => Some((Role::Sum, self.needs_walk(prim)?)),
             Loop::Pointwise(_) if numel == self.count => self.needs_walk(prim).map(|_| (Role::After, false)),
             Loop::Pointwise(x) if numel == self.count * self.turns => {
                 let (sides, new) = self.sides(prim, x)?;

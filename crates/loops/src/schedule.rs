@@ -38,6 +38,16 @@ impl Group {
     pub fn prims(&self) -> impl Iterator<Item = &Prim> {
         std::iter::once(&self.root).chain(&self.members)
     }
+
+    /// Storages that it reads from memory, and those that it makes: what a loop has made, those after it read from registers.
+    pub(super) fn touches(&self) -> (HashSet<usize>, HashSet<usize>) {
+        let (mut reads, mut made) = (HashSet::new(), HashSet::new());
+        for prim in self.prims() {
+            prim.body.bodies().into_iter().for_each(|body| reads.extend(loads(body).difference(&made)));
+            made.extend(prim.outs().map(|out| out.storage));
+        }
+        (reads, made)
+    }
 }
 
 /// Why a loop is not part of the kernel that makes what it reads.
@@ -87,7 +97,7 @@ struct Facts {
     pinned: HashSet<usize>,
 }
 
-fn facts(program: &Program, items: &[Item]) -> Facts {
+fn facts<'a>(program: &Program, items: impl IntoIterator<Item = &'a Item>) -> Facts {
     let mut f = Facts { writers: HashMap::new(), readers: HashMap::new(), pinned: HashSet::new() };
     for (_, output) in &program.outputs {
         if let Output::Tensor(view) = output {
@@ -95,7 +105,7 @@ fn facts(program: &Program, items: &[Item]) -> Facts {
         }
     }
     f.pinned.extend(program.inputs.iter().flatten().chain(program.constants.iter().map(|(v, _)| v)).map(|v| v.storage));
-    for (i, item) in items.iter().enumerate() {
+    for (i, item) in items.into_iter().enumerate() {
         match item {
             Item::Prim(prim) => {
                 prim.outs().for_each(|out| f.writers.entry(out.storage).or_default().push(i));
@@ -118,7 +128,7 @@ fn facts(program: &Program, items: &[Item]) -> Facts {
 
 /// Removes loops whose results nobody reads.
 fn eliminate_dead(program: &Program, items: &mut Vec<Item>) {
-    let mut needed = facts(program, items).pinned;
+    let mut needed = facts(program, &*items).pinned;
     let mut keep = vec![false; items.len()];
     for (i, item) in items.iter().enumerate().rev() {
         match item {
@@ -219,7 +229,7 @@ fn inline(x: &X, inlined: &HashMap<usize, (View, X)>) -> X {
 }
 
 /// Storages that an expression reads.
-pub(super) fn loads(x: &X) -> HashSet<usize> {
+fn loads(x: &X) -> HashSet<usize> {
     let mut found = HashSet::new();
     x.for_each_load(&mut |view, _| {
         found.insert(view.storage);
@@ -344,8 +354,7 @@ pub fn schedule(program: &Program, limits: Limits) -> Schedule {
     let mut items = program.items.clone();
     eliminate_dead(program, &mut items);
     let items = inline_values(program, items, limits);
-    let loops: Vec<Item> = items.iter().map(|(item, _)| item.clone()).collect();
-    let Facts { readers, pinned, .. } = facts(program, &loops);
+    let Facts { readers, pinned, .. } = facts(program, items.iter().map(|(item, _)| item));
     let mut maker = Maker {
         max_buffers: limits.buffers,
         steps: Vec::new(),
@@ -386,16 +395,7 @@ fn stored(program: &Program, steps: &[Step]) -> HashSet<usize> {
     stored.extend(program.inputs.iter().flatten().map(|v| v.storage));
     for step in steps {
         match step {
-            Step::Kernel { groups, .. } => {
-                // What a loop of the kernel has made, those after it read from registers.
-                let mut made = HashSet::new();
-                for prim in groups.iter().flat_map(Group::prims) {
-                    for body in prim.body.bodies() {
-                        stored.extend(loads(body).difference(&made));
-                    }
-                    made.extend(prim.outs().map(|out| out.storage));
-                }
-            }
+            Step::Kernel { groups, .. } => groups.iter().for_each(|group| stored.extend(group.touches().0)),
             Step::Fallback(fallback) => stored.extend(fallback.reads.iter().chain(&fallback.writes).map(|v| v.storage)),
         }
     }
@@ -488,11 +488,7 @@ impl Maker {
 
     /// Whether a kernel has a reduction of as many rows of as many turns for its root.
     fn is_alike(&self, at: usize, prim: &Prim) -> bool {
-        let extent = |prim: &Prim| match &prim.body {
-            Loop::Reduce { over, .. } => Some((prim.out.numel(), over.iter().product::<i64>())),
-            _ => None,
-        };
-        matches!(&self.steps[at], Step::Kernel { groups, .. } if extent(&groups[0].root) == extent(prim))
+        matches!(&self.steps[at], Step::Kernel { groups, .. } if groups[0].root.rows_and_turns() == prim.rows_and_turns())
     }
 
     fn fits(&self, at: usize, prim: &Prim, wanted: &[(usize, Option<Address>)]) -> Result<(), Apart> {
@@ -505,7 +501,7 @@ impl Maker {
         // only in the same thread.
         let later = |times: &HashMap<usize, usize>, from: usize| times.get(&prim.out.storage).is_some_and(|r| *r >= from);
         let first_reads = || group.prims().all(|other| reads_only_own(other, &prim.out));
-        let made: HashSet<usize> = group.prims().flat_map(Prim::outs).map(|out| out.storage).collect();
+        let (read, made) = group.touches();
         let early = wanted.iter().any(|(storage, _)| !made.contains(storage) && self.ready.get(storage).is_some_and(|r| *r >= at));
         let overwrites = later(&self.last_read, at + 1) || later(&self.last_read, at) && !first_reads();
         if early || later(&self.ready, at + 1) || overwrites || made.contains(&prim.out.storage) {
@@ -524,12 +520,8 @@ impl Maker {
             _ => Err(Apart::Sizes),
         };
         same?;
-        let mut buffers = made.clone();
+        let mut buffers: HashSet<usize> = read.union(&made).copied().chain(wanted.iter().map(|(s, _)| *s)).collect();
         buffers.insert(prim.out.storage);
-        for p in group.prims() {
-            p.body.bodies().iter().for_each(|x| buffers.extend(loads(x)));
-        }
-        buffers.extend(wanted.iter().map(|(s, _)| *s));
         // What nobody else reads, or will read, stays in registers.
         let reads = |storage: &usize| usize::from(wanted.iter().any(|(s, _)| s == storage));
         let waits = |storage: &usize| self.waiting.get(storage).copied().unwrap_or(0) > reads(storage);

@@ -59,44 +59,37 @@ impl Expr {
     /// Symbols of floats that are rounded in it.
     pub fn floats(&self) -> BTreeSet<Symbol> {
         let mut found = BTreeSet::new();
-        self.each_rounded(&mut |rounded| found.extend(rounded.1.floats()));
-        found
-    }
-
-    fn each_rounded(&self, f: &mut dyn FnMut(&Rounded)) {
-        for (atom, _) in self.0.keys().flatten() {
-            match atom {
-                Atom::Symbol(_) => {}
-                Atom::Rounded(rounded) => f(rounded),
-                Atom::Sum(e) | Atom::Abs(e) => e.each_rounded(f),
-                Atom::FloorDiv(a, b) | Atom::Mod(a, b) | Atom::PythonMod(a, b) | Atom::Power(a, b) | Atom::Bitwise(_, a, b) => {
-                    a.each_rounded(f);
-                    b.each_rounded(f);
-                }
-                Atom::Max(items) | Atom::Min(items) => items.iter().for_each(|e| e.each_rounded(f)),
+        self.each_leaf(&mut |leaf| {
+            if let Atom::Rounded(Rounded(_, float)) = leaf {
+                found.extend(float.floats());
             }
-        }
+        });
+        found
     }
 
     /// Every symbol in it, each once, in order of name.
     pub fn symbols(&self) -> BTreeSet<Symbol> {
         let mut found = BTreeSet::new();
-        for m in self.0.keys() {
-            for (atom, _) in m {
-                match atom {
-                    Atom::Symbol(s) => {
-                        found.insert(s.clone());
-                    }
-                    Atom::Rounded(Rounded(_, float)) => found.extend(float.sizes()),
-                    Atom::Sum(e) | Atom::Abs(e) => found.extend(e.symbols()),
-                    Atom::FloorDiv(a, b) | Atom::Mod(a, b) | Atom::PythonMod(a, b) | Atom::Power(a, b) | Atom::Bitwise(_, a, b) => {
-                        found.extend(a.symbols());
-                        found.extend(b.symbols());
-                    }
-                    Atom::Max(items) | Atom::Min(items) => items.iter().for_each(|e| found.extend(e.symbols())),
+        self.each_leaf(&mut |leaf| match leaf {
+            Atom::Rounded(Rounded(_, float)) => found.extend(float.sizes()),
+            Atom::Symbol(symbol) => drop(found.insert(symbol.clone())),
+            _ => {}
+        });
+        found
+    }
+
+    /// Calls `f` on every symbol and every rounded float in it.
+    fn each_leaf(&self, f: &mut dyn FnMut(&Atom)) {
+        for (atom, _) in self.0.keys().flatten() {
+            match atom {
+                Atom::Symbol(_) | Atom::Rounded(_) => f(atom),
+                Atom::Sum(e) | Atom::Abs(e) => e.each_leaf(f),
+                Atom::FloorDiv(a, b) | Atom::Mod(a, b) | Atom::PythonMod(a, b) | Atom::Power(a, b) | Atom::Bitwise(_, a, b) => {
+                    a.each_leaf(f);
+                    b.each_leaf(f);
                 }
+                Atom::Max(items) | Atom::Min(items) => items.iter().for_each(|e| e.each_leaf(f)),
             }
         }
-        found
     }
 }

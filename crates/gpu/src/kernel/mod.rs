@@ -263,19 +263,21 @@ fn start_threads(e: &mut Emitter, count: i64, threads: i64) {
 /// Defines the root's element, runs the members and stores what is needed outside.
 fn finish_element(e: &mut Emitter, group: &Group, value: &str, ty: Ty, stored: &dyn Fn(&Prim) -> bool) {
     let linear = e.linear.clone().unwrap_or_else(|| "i".to_owned());
-    let name = e.define(&group.root.out, value, ty);
-    if stored(&group.root) {
-        e.store(&group.root.out, &name);
-    }
+    keep_element(e, &group.root, value, ty, stored);
     for member in &group.members {
         let Loop::Pointwise(body) = &member.body else { continue };
         if e.sizes != member.out.sizes {
             e.unravel(&linear, &member.out.sizes);
         }
         let value = e.x(body);
-        let name = e.define(&member.out, &value, body.ty());
-        if stored(member) {
-            e.store(&member.out, &name);
-        }
+        keep_element(e, member, &value, body.ty(), stored);
+    }
+}
+
+/// Defines the element of a loop at which a thread is; stores it where it is needed outside.
+fn keep_element(e: &mut Emitter, prim: &Prim, value: &str, ty: Ty, stored: &dyn Fn(&Prim) -> bool) {
+    let name = e.define(&prim.out, value, ty);
+    if stored(prim) {
+        e.store(&prim.out, &name);
     }
 }

@@ -3,7 +3,7 @@
 //! A kernel goes through its rows in the passes of [`loops::rows`]: a thread has a row, or a workgroup's threads share it, each of them
 //! taking every n-th turn where they are n.
 
-use super::{Adapter, Counts, MAX_GROUPS, Nest, product, spread, start_threads};
+use super::{Adapter, Counts, MAX_GROUPS, Nest, keep_element, product, spread, start_threads};
 use crate::wgsl::{Emitter, digits, name_of, strip};
 use diagnostics::error::{Error, Result};
 use loops::language::{Combine, Loop, Prim, Ty, View, X, coord, row_major};
@@ -209,10 +209,7 @@ fn write_pass(e: &mut Emitter, pass: &Pass, turns: i64, team: &mut Team, stored:
         enter(e, elements, turns, &team.known);
         if let Loop::Pointwise(body) = &elements.prim.body {
             let value = e.x(body);
-            let name = e.define(&elements.prim.out, &value, body.ty());
-            if stored(elements.prim) {
-                e.store(&elements.prim.out, &name);
-            }
+            keep_element(e, elements.prim, &value, body.ty(), stored);
         }
     }
     for _ in 0..opened {
