@@ -7,6 +7,7 @@ mod playground;
 
 mod anomaly;
 pub(crate) mod aot_functions;
+mod archive;
 pub(crate) mod calls;
 pub(crate) mod edited_graph;
 pub(crate) mod export;
@@ -33,6 +34,7 @@ use crate::dynamo::tracing;
 pub(super) fn modules(ctx: &Context) -> Vec<&'static PyModuleDef> {
     vec![
         playground::module_def(ctx),
+        archive::module_def(ctx),
         tensor::module_def(ctx),
         tensor::library::module_def(ctx),
         tensor::fake::module_def(ctx),

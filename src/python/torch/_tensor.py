@@ -153,9 +153,9 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     @asks
     def __reduce_ex__(self, proto):
-        from torch.serialization import _taken_apart
+        from torch._memories import reduced
 
-        return _taken_apart(self)
+        return reduced(self)
 
     @asks
     def __deepcopy__(self, memo):
@@ -605,3 +605,13 @@ def _with_remove(handle, tensor):
 
 
 _native._set_tensor_class(Tensor)
+
+
+def _rebuild_from_type_v2(func, new_type, args, state):
+    """A tensor of a class, or with attributes of its own, as pickles tell it."""
+    made = func(*args)
+    if type(made) is not new_type:
+        made = made.as_subclass(new_type)
+    if isinstance(state, dict):
+        made.__dict__.update(state)
+    return made

@@ -372,3 +372,48 @@ def _check_tensor_all(cond, message=None):
     if cond.dtype != torch.bool:
         raise TypeError(f"cond tensor must have dtype torch.bool, but got {cond.dtype}")
     _check(bool(cond.all().item()), message)
+
+
+def _element_size(dtype):
+    """The bytes of an element."""
+    return dtype.itemsize
+
+
+# What pickles call to make tensors again.
+
+
+def _rebuild_tensor(storage, storage_offset, size, stride):
+    """A tensor over a memory."""
+    from torch import _storage
+
+    return _storage.over(storage, storage_offset, size, stride)
+
+
+def _rebuild_tensor_v2(storage, storage_offset, size, stride, requires_grad, backward_hooks, metadata=None):
+    """A tensor over a memory, with its math bits."""
+    made = _rebuild_tensor(storage, storage_offset, size, stride)
+    metadata = metadata or {}
+    made = made.conj() if metadata.get("conj") else made
+    return (made._neg_view() if metadata.get("neg") else made).requires_grad_(requires_grad)
+
+
+def _rebuild_tensor_v3(storage, storage_offset, size, stride, requires_grad, backward_hooks, dtype, metadata=None):
+    """A tensor over a memory that is counted in bytes."""
+    return _rebuild_tensor_v2(storage.view(dtype), storage_offset, size, stride, requires_grad, backward_hooks, metadata)
+
+
+def _rebuild_meta_tensor_no_storage(dtype, size, stride, requires_grad):
+    """A tensor without a memory."""
+    return torch.empty_strided(size, stride, dtype=dtype, device="meta").requires_grad_(requires_grad)
+
+
+def _rebuild_parameter(data, requires_grad, backward_hooks):
+    """A parameter."""
+    return torch.nn.Parameter(data, requires_grad)
+
+
+def _rebuild_parameter_with_state(data, requires_grad, backward_hooks, state):
+    """A parameter with attributes of its own."""
+    made = torch.nn.Parameter(data, requires_grad)
+    made.__dict__.update(state)
+    return made

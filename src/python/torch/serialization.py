@@ -1,6 +1,7 @@
-"""`torch.save` and `torch.load`: into and out of buffers and files (which are in memory here).
+"""`torch.save` and `torch.load`: into and out of buffers and files (which are in memory here), in PyTorch's format.
 
-What is written is the playground's own: a mark, and Python's pickle of the object with tensors taken apart into bytes."""
+A file is an archive: `data.pkl` is the pickle of the object, in which every tensor names the memory that it looks at, and the memories are
+records of their own."""
 
 import contextlib
 import io
@@ -8,10 +9,11 @@ import os
 import pickle
 
 import torch
-from torch import _native, _storage
+from torch import _native_archive
 from torch._arguments import unobeyed
+from torch._memories import Global, Memory, storage_dtype, storage_name
 
-_MARK = b"AOT-PLAYGROUND\n"
+DEFAULT_PROTOCOL = 2
 
 
 @contextlib.contextmanager
@@ -30,86 +32,82 @@ def _opened(f, mode):
         yield file
 
 
-def _memory(dtype, data):
-    """A tensor over all of a memory, of its bytes."""
-    return torch.tensor(list(data), dtype=torch.uint8).view(_native._dtype(dtype))
+def archive(records, root="archive"):
+    """An archive of records below a folder."""
+    return _native_archive.write([f"{root}/{name}" for name in records], list(records.values()))
 
 
-class _Memory:
-    """The memory of tensors, while they are written: views of one memory are views of one again."""
-
-    def __init__(self, tensor):
-        # Kept, so that its address stays its own.
-        self.tensor = _storage.elements(tensor)
-
-    def __reduce__(self):
-        return _memory, (str(self.tensor.dtype)[6:], bytes(self.tensor.view(torch.uint8).tolist()))
+def write_archive(f, records):
+    """Writes records into a file, below the folder that PyTorch names after the file."""
+    root = os.path.splitext(os.path.basename(os.fspath(f)))[0] if isinstance(f, (str, os.PathLike)) else ""
+    data = archive(records, root or "archive")
+    with _opened(f, "wb") as file:
+        file.write(data)
 
 
-def _rebuild(memory, dtype, offset, size, stride, requires_grad):
-    if memory is None:
-        return torch.empty_strided(size, stride, dtype=_native._dtype(dtype), device="meta").requires_grad_(requires_grad)
-    return _storage.over(memory, offset, size, stride).requires_grad_(requires_grad)
+def read_archive(data):
+    """The records of an archive, by their names below its folder."""
+    records = _native_archive.read(data)
+    root = next(iter(records), "").partition("/")[0] + "/"
+    return {name[len(root) :]: record for name, record in records.items() if name.startswith(root)}
 
 
-def _rebuild_parameter(data, requires_grad):
-    return torch.nn.Parameter(data, requires_grad)
-
-
-def _rebuild_constant(kind, text):
-    return torch.device(text) if kind == "device" else torch.Size(text) if kind == "Size" else _native._dtype(text)
-
-
-def _taken_apart(tensor, memories=None):
-    """What makes a tensor again, and of what. `memories` are those already taken apart, by address and dtype."""
-    if isinstance(tensor, torch.nn.Parameter):
-        return _rebuild_parameter, (tensor.data, tensor.requires_grad)
-    memory = None
-    if tensor.device.type != "meta":
-        memories = {} if memories is None else memories
-        key = _storage.place(tensor)
-        if key not in memories:
-            memories[key] = _Memory(tensor)
-        memory = memories[key]
-    geometry = tensor.storage_offset(), tuple(tensor.shape), tensor.stride()
-    return _rebuild, (memory, str(tensor.dtype)[6:], *geometry, tensor.requires_grad)
+def record_of(records, name):
+    """A record that has to be there."""
+    if name not in records:
+        raise RuntimeError(f"PytorchStreamReader failed locating file {name}: file not found")
+    return records[name]
 
 
 class _Pickler(pickle._Pickler):
     def __init__(self, file, protocol):
         super().__init__(file, protocol)
-        self.memories = {}
+        self.memories, self.numbers = {}, {}
+
+    def persistent_id(self, obj):
+        if not isinstance(obj, Memory):
+            return None
+        number = self.numbers.setdefault(id(obj), len(self.numbers))
+        kind = Global("torch.storage", "UntypedStorage") if obj.is_untyped else Global("torch", storage_name(obj.dtype))
+        return "storage", kind, str(number), obj.location, obj.count()
+
+    def save(self, obj, save_persistent_id=True):
+        if isinstance(obj, Global) and id(obj) not in self.memo:
+            self.write(pickle.GLOBAL + f"{obj.module}\n{obj.name}\n".encode())
+            self.memoize(obj)
+            return
+        super().save(obj, save_persistent_id)
 
     def reducer_override(self, obj):
-        if isinstance(obj, torch.Tensor):
-            return _taken_apart(obj, self.memories)
+        if isinstance(obj, torch.Tensor) and type(obj).__reduce_ex__ in (torch.Tensor.__reduce_ex__, torch.nn.Parameter.__reduce_ex__):
+            from torch._memories import reduced
+
+            return reduced(obj, self.memories)
         if isinstance(obj, torch.Size):
-            return _rebuild_constant, ("Size", tuple(obj))
+            return torch.Size, (tuple(obj),)
         if isinstance(obj, torch.device):
-            return _rebuild_constant, ("device", str(obj))
-        if isinstance(obj, torch.dtype):
-            return _rebuild_constant, ("dtype", str(obj)[6:])
+            return torch.device, (obj.type,) if obj.index is None else (obj.type, obj.index)
         return NotImplemented
 
+    def save_named(self, obj):
+        """A value of PyTorch's that has a name."""
+        self.save(Global("torch", str(obj)[6:]))
 
-# What a checkpoint of weights may be made of, besides numbers, texts and containers of Python's own.
+    dispatch = {**pickle._Pickler.dispatch, torch.dtype: save_named, torch.memory_format: save_named}
+
+
+# What a checkpoint of weights may be made of, besides numbers, texts and containers of Python's own. Source: PyTorch,
+# torch/_weights_only_unpickler.py (`_get_allowed_globals`).
 _SAFE = {
-    "torch.serialization._memory",
-    "torch.serialization._rebuild",
-    "torch.serialization._rebuild_parameter",
-    "torch.serialization._rebuild_constant",
-    "collections.OrderedDict",
-    "collections.Counter",
-    "collections.defaultdict",
-    "builtins.set",
-    "builtins.frozenset",
-    "builtins.complex",
-    "builtins.bytearray",
-    "builtins.dict",
-    "builtins.list",
-    "builtins.int",
-    "copyreg._reconstructor",
-}
+    *(f"torch._utils.{name}" for name in (
+        "_rebuild_parameter", "_rebuild_parameter_with_state", "_rebuild_tensor", "_rebuild_tensor_v2", "_rebuild_tensor_v3",
+        "_rebuild_meta_tensor_no_storage",
+    )),
+    "torch._tensor._rebuild_from_type_v2", "torch.nn.parameter.Parameter", "torch.nn.parameter.Buffer", "torch.Size", "torch.Tensor", "torch.device",
+    "collections.OrderedDict", "collections.Counter", "collections.defaultdict",
+    *(f"{home}.{name}" for home in ("builtins", "__builtin__") for name in ("set", "bytearray", "complex", "int", "float", "bool", "str", "list", "dict", "tuple")),
+    "_codecs.encode",
+}  # fmt: skip
 _added = []
 
 
@@ -142,12 +140,48 @@ class safe_globals:
         _added[:] = self.before
 
 
-class _WeightsUnpickler(pickle._Unpickler):
+class _Unpickler(pickle._Unpickler):
+    """Reads a pickle whose memories are records."""
+
+    def __init__(self, records, location, added=()):
+        super().__init__(io.BytesIO(record_of(records, "data.pkl")), encoding="utf-8")
+        self.records, self.location, self.added, self.memories = records, location, added, {}
+
+    def persistent_load(self, pid):
+        if not isinstance(pid, tuple) or len(pid) != 5 or pid[0] != "storage" or not isinstance(pid[1], Global):
+            raise pickle.UnpicklingError(f"Unknown persistent id: {pid!r}")
+        _, kind, key, location, count = pid
+        if key not in self.memories:
+            self.location(location)
+            data = record_of(self.records, f"data/{key}")
+            dtype = storage_dtype(kind.name)
+            size = len(data) // torch._utils._element_size(dtype)
+            if not isinstance(count, int) or size != count:
+                raise RuntimeError(f"the record data/{key} holds {size} elements, where the pickle says {count}")
+            self.memories[key] = _native_archive.tensor_of(data, dtype)
+        return self.memories[key]
+
     def find_class(self, module, name):
+        if (module, name) == ("torch.storage", "UntypedStorage") or module == "torch" and name.endswith("Storage") and storage_dtype(name):
+            return Global(module, name)
+        if module == "torch" and isinstance(getattr(torch, name, None), (torch.dtype, torch.memory_format)):
+            return getattr(torch, name)
+        return self.find_function(module, name)
+
+    def find_function(self, module, name):
+        return super().find_class(module, name)
+
+
+class _WeightsUnpickler(_Unpickler):
+    """The same of what is made of tensors, numbers, texts and containers alone."""
+
+    def find_function(self, module, name):
         full = f"{module}.{name}"
-        found = super().find_class(module, name)
-        if full in _SAFE or any(found is one or (isinstance(one, tuple) and found is one[0]) for one in _added):
-            return found
+        for one in (*_added, *self.added):
+            if full == (one[1] if isinstance(one, tuple) else f"{one.__module__}.{one.__qualname__}"):
+                return one[0] if isinstance(one, tuple) else one
+        if full in _SAFE:
+            return super().find_function(module, name)
         raise pickle.UnpicklingError(
             "Weights only load failed. This file can still be loaded, to do so you have two options, \033[1mdo those steps only if "
             "you trust the source of the checkpoint\033[0m. \n"
@@ -162,13 +196,21 @@ class _WeightsUnpickler(pickle._Unpickler):
         )
 
 
-def save(obj, f, pickle_module=None, pickle_protocol=2, _use_new_zipfile_serialization=True):
-    """Writes an object into a buffer or a file."""
-    unobeyed("torch.save", pickle_module=(pickle_module, None))
+def pickled(obj, protocol=DEFAULT_PROTOCOL):
+    """The records of a file that holds an object."""
     buffer = io.BytesIO()
-    _Pickler(buffer, 4).dump(obj)
-    with _opened(f, "wb") as file:
-        file.write(_MARK + buffer.getvalue())
+    pickler = _Pickler(buffer, protocol)
+    pickler.dump(obj)
+    memories = {id(memory): memory for memory in pickler.memories.values()}
+    records = {"data.pkl": buffer.getvalue(), ".format_version": b"1", ".storage_alignment": b"64", "byteorder": b"little"}
+    records |= {f"data/{number}": memories[which].bytes() for which, number in pickler.numbers.items()}
+    return {**records, "version": b"3\n"}
+
+
+def save(obj, f, pickle_module=None, pickle_protocol=DEFAULT_PROTOCOL, _use_new_zipfile_serialization=True):
+    """Writes an object into a buffer or a file."""
+    unobeyed("torch.save", pickle_module=(pickle_module, None), _use_new_zipfile_serialization=(_use_new_zipfile_serialization, True))
+    write_archive(f, pickled(obj, pickle_protocol))
 
 
 def _only_cpu(map_location):
@@ -185,16 +227,52 @@ def _only_cpu(map_location):
         raise NotImplementedError(f"torch.load(map_location={map_location!r}) is not supported in the playground: it can only be 'cpu'")
 
 
+def _check_location(map_location):
+    """What is asked of where a memory was when it was written."""
+    _only_cpu(map_location)
+
+    def check(location):
+        if map_location is None and str(location).startswith("cuda") and not torch.cuda.is_available():
+            raise RuntimeError(
+                "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are running on a CPU-only "
+                "machine, please use torch.load with map_location=torch.device('cpu') to map your storages to the CPU."
+            )
+
+    return check
+
+
+def unpickled(data, check_location, weights_only=True, added=()):
+    """The object that a file holds; `added` are classes that it may be made of, too."""
+    if not data:
+        raise EOFError
+    if not data.startswith(b"PK\x03\x04"):
+        raise pickle.UnpicklingError("this is no file that torch.save wrote since PyTorch 1.6, whose older ones are not available in the playground")
+    records = read_archive(data)
+    if "version" not in records:
+        raise RuntimeError(
+            'Expected hasRecord("version") to be true, but got false.  (Could this error message be improved?  If so, please report an '
+            "enhancement request to PyTorch.)"
+        )
+    if records.get("byteorder", b"little") != b"little":
+        raise NotImplementedError("files whose numbers begin with their highest byte are not available in the playground")
+    kind = _WeightsUnpickler if weights_only else _Unpickler
+    try:
+        return kind(records, check_location, added).load()
+    except (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        if not weights_only:
+            raise
+        # What was made by no pickler.
+        raise pickle.UnpicklingError(f"Weights only load failed: {type(error).__name__}: {error}") from error
+
+
 def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=None, **pickle_load_args):
     """Reads what `save` wrote."""
     unobeyed("torch.load", pickle_module=(pickle_module, None))
     if pickle_load_args:
         raise NotImplementedError(f"torch.load({', '.join(pickle_load_args)}=...) is not supported in the playground")
-    _only_cpu(map_location)
+    if mmap and not isinstance(f, (str, os.PathLike)):
+        raise ValueError("f must be a file path in order to use the mmap argument")
+    check = _check_location(map_location)
     with _opened(f, "rb") as file:
-        mark = file.read(len(_MARK))
-        data = file.read() if mark == _MARK else b""
-    if mark != _MARK:
-        raise pickle.UnpicklingError("this is no checkpoint of the playground")
-    unpickler = _WeightsUnpickler if weights_only is None or weights_only else pickle._Unpickler
-    return unpickler(io.BytesIO(data)).load()
+        data = file.read()
+    return unpickled(data, check, weights_only is None or weights_only)

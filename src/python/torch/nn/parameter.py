@@ -47,7 +47,9 @@ class Parameter(torch.Tensor, metaclass=_ParameterMeta):
         return "Parameter containing:\n" + super().__repr__()
 
     def __reduce_ex__(self, proto):
-        return (Parameter, (self.data, self.requires_grad))
+        from torch._memories import reduced
+
+        return reduced(self)
 
     __torch_function__ = torch._C._disabled_torch_function_impl
 
