@@ -47,6 +47,7 @@ _PARTS = {
     "random": "manual_seed seed initial_seed get_rng_state set_rng_state",
     "serialization": "save load",
     "_ops": "ops",
+    "_tags": "Tag",
     "_sym": "SymInt SymFloat SymBool",
     "_functional": (
         "_to_functional_tensor _from_functional_tensor _is_functional_tensor _enable_functionalization _disable_functionalization _sync"

@@ -155,6 +155,8 @@ def _assert(condition, message):
     """A check that stays in traced graphs."""
     if isinstance(condition, torch.Tensor) and _native_compile._is_compiling():
         return torch._assert_async(condition, message)
+    if not isinstance(condition, (torch.Tensor, bool)) and hasattr(type(condition), "__torch_function__"):
+        return torch.overrides.handle_torch_function(_assert, (condition,), condition, message)
     if not condition:
         raise AssertionError(message)
 

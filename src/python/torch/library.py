@@ -7,6 +7,7 @@ look like and differentiate it, kept natively too (`implement`). `custom_op` inf
 
 import torch
 from torch import _native_library as _native
+from torch import _tags
 from torch._library import CustomOpDef, infer_schema
 from torch._library import autograd as _autograd
 from torch._library.fake import get_ctx
@@ -110,6 +111,7 @@ class Library:
                 "overload's schema should only be registered with a single call to def()."
             )
         overload = _native.define(self.ns, canonical(schema))
+        _tags.say(str(overload), tags)
         torch.ops._forget(self.ns, overload._opname)
         self._op_defs.add(f"{self.ns}::{name}")
         return name
@@ -184,6 +186,8 @@ def custom_op(name, fn=None, /, *, mutates_args, device_types=None, schema=None,
         namespace, opname = _parse_qualname(name)
         signature = infer_schema(fn, mutates_args=mutates_args) if schema is None else schema
         result = CustomOpDef(namespace, opname, signature, fn)
+        own = [tags] if isinstance(tags, _tags.Tag) else list(tags or ())
+        _tags.say(str(result._opoverload), [_tags.Tag.pt2_compliant_tag, *own])
         if schema is not None:
             wanted = {argument.name for argument in result._opoverload._schema.arguments if argument.alias_info is not None}
             if mutates_args != "unknown" and set(mutates_args) != wanted:

@@ -566,6 +566,12 @@ impl PyOverload {
         vm.call_method(&module, "FunctionSchema", (namespace, zelf.0.schema.text.as_str()))
     }
 
+    /// What is said of the operator.
+    #[pygetset]
+    fn tags(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
+        vm.call_method(&*imported("torch._tags", vm)?, "of", (zelf.0.name,))
+    }
+
     #[pygetset]
     fn _opname(zelf: &Py<Self>) -> &'static str {
         zelf.0.base_name()

@@ -8,6 +8,11 @@ import torch
 
 # Functions whose call matters though nobody reads the result.
 _side_effectful_functions = {operator.setitem}
+# Operators that raise, and give nothing that anybody could read.
+_CHECKS = {
+    "aten._assert_scalar.default", "aten._assert_async.msg", "aten._assert_async.default", "aten._assert_tensor_metadata.default",
+    "aten.sym_constrain_range.default", "aten.sym_constrain_range_for_size.default",
+}  # fmt: skip
 
 
 def has_side_effect(fn):
@@ -197,7 +202,9 @@ class Node:
             schema = getattr(self.target, "_schema", None)
             if schema is not None and getattr(schema, "is_mutable", False):
                 return True
-            return self.target in _side_effectful_functions
+            if impure_random and torch.Tag.nondeterministic_seeded in getattr(self.target, "tags", ()):
+                return True
+            return self.target in _side_effectful_functions or str(self.target) in _CHECKS or self.target in (torch._assert, torch._C._set_grad_enabled)
         if self.op == "call_module":
             module = self.graph.owning_module and self.graph.owning_module.get_submodule(self.target)
             return getattr(module, "_is_impure", False)
