@@ -26,6 +26,8 @@ mod dynamic_shapes;
 mod examples;
 #[path = "library/exports.rs"]
 mod exports;
+#[path = "library/files_of_programs.rs"]
+mod files_of_programs;
 #[path = "library/forgetting.rs"]
 mod forgetting;
 #[path = "library/graph_breaks.rs"]

@@ -244,7 +244,9 @@ fn step(graph: &Graph, node: &Node, values: &[Value], tell: bool) -> Result<Valu
             }
             let symbol = match &node.meta.value {
                 Some(FakeValue::SymFloat(float)) => Some(Value::SymFloat(float.clone())),
-                Some(FakeValue::Int(size)) if &**name == "aten._local_scalar_dense.default" => Some(Value::Int(item(size))),
+                Some(FakeValue::Int(size)) if matches!(&**name, "aten._local_scalar_dense.default" | "aten.item.default") => {
+                    Some(Value::Int(item(size)))
+                }
                 _ => None,
             };
             if let (Some(number), Some(Value::Tensor(t))) = (symbol, args.first())

@@ -10,6 +10,7 @@ use super::script::report;
 /// Functions (what their paths begin with), arguments, and why they make no difference here.
 const NO_EFFECT: &[(&str, &str, &str)] = &[
     ("torch.nn.attention.flex_attention.noop_mask", "head token_q token_kv", "a mask that leaves nothing out looks at no position"),
+    ("torch.export._archive.", "opset_version expected_opset_version", "PyTorch takes and ignores them"),
     ("torch.utils.flop_counter.", "args kwargs out_shape self_shape grad_out_shape", "a formula gets all that its operator is called with"),
     ("torch.accelerator.", "device", "there is no accelerator"),
     ("torch.autograd.function.Function.__init__", "args kwargs", "PyTorch takes and ignores them"),

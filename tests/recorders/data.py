@@ -23,6 +23,7 @@ DATA = {
         f"nn_{family}": (["operators/nn/record.py", str(HERE / f"operators/nn/{family}.py"), "OUT"], f"tests/data/nn_operators/{family}.json")
         for family in ("images", "layers", "linalg", "loss", "matrix", "pooling", "sequence")
     },
+    "exported_programs": (["exported_programs.py"], "tests/cases/export/files_of_pytorch.modules/exported_programs.py"),
     "guard_sets": (["guard_sets.py"], "crates/validator/tests/validator/guard_sets.txt"),
     "decompositions": (["operators/decompositions.py"], "tests/data/decompositions.json"),
     "random_functions": (["random_functions.py"], "tests/data/random_functions.txt"),

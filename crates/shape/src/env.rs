@@ -137,6 +137,15 @@ impl ShapeEnv {
         self.symbol(&name, SymbolInfo { origin: origin.to_owned(), hint: None, lower, upper: i64::MAX })
     }
 
+    /// A symbol that was made elsewhere, such as that of a program in a file. Unbacked symbols that are made here later have other names.
+    pub fn declare(&self, name: &str, info: SymbolInfo) -> SymInt {
+        if let Some(number) = name.strip_prefix('u').and_then(|n| n.parse::<u32>().ok()) {
+            let mut inner = self.0.borrow_mut();
+            inner.unbacked = inner.unbacked.max(number.saturating_add(1));
+        }
+        self.symbol(name, info)
+    }
+
     /// A new unbacked symbol for a size of an input.
     pub fn unbacked_input(&self, origin: &str, lower: i64, upper: i64) -> SymInt {
         let size = self.unbacked(origin, lower);

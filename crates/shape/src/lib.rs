@@ -12,6 +12,7 @@ mod python;
 mod ranges;
 mod relation;
 mod solve;
+mod srepr;
 mod substitution;
 mod symfloat;
 mod symint;

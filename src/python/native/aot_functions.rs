@@ -347,6 +347,13 @@ mod native {
         crate::python::native::export::functionalized(&f, &specs, rules, apart, vm)
     }
 
+    /// The compiler's graph of a module of `torch.fx` whose nodes say what their values look like.
+    #[pyfunction]
+    fn _graph_of(module: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        let graph = crate::python::native::edited_graph::graph_with_its_values(&module, vm)?;
+        Ok(graph_module::PyGraphModule::new(graph).into_pyobject(vm))
+    }
+
     /// Names of operators that exported programs may keep, though they are composed of others.
     #[pyfunction]
     fn _may_stay_whole(vm: &VirtualMachine) -> PyObjectRef {

@@ -10,10 +10,19 @@ use super::graph_module::{PyGraphModule, native};
 use super::tensor::{overload_entry, raise, to_tensor, to_value};
 use crate::aot::update_fake_tensors;
 use crate::dispatch::Value;
-use crate::graph::{Arg, FakeValue, Graph, Meta, Node, NodeId, Recompute, Target};
+use crate::graph::{Arg, FakeValue, Graph, Meta, Node, NodeId, Recompute, Shown, Target};
 
 /// The graph of a module as it is now.
 pub fn graph_of(module: &PyObject, vm: &VirtualMachine) -> PyResult<Graph> {
+    read(module, false, vm)
+}
+
+/// The same of one whose nodes say what their values look like, which is so.
+pub fn graph_with_its_values(module: &PyObject, vm: &VirtualMachine) -> PyResult<Graph> {
+    read(module, true, vm)
+}
+
+fn read(module: &PyObject, has_values: bool, vm: &VirtualMachine) -> PyResult<Graph> {
     let told = super::calls::imported("torch.fx._native_graph", vm)?.get_attr("told", vm)?.call((module.to_owned(),), vm)?;
     if vm.is_none(&told) {
         let module = module.get_attr("owning_module", vm).unwrap_or_else(|_| module.to_owned());
@@ -36,14 +45,16 @@ pub fn graph_of(module: &PyObject, vm: &VirtualMachine) -> PyResult<Graph> {
     }
     let [base, nodes, attributes] = parts.as_slice() else { return Err(vm.new_type_error("a graph is told in three parts")) };
     let base = base.downcast_ref::<PyGraphModule>().map(|base| base.graph.borrow().clone()).unwrap_or_default();
-    let mut reader = Reader { vm, graph: Graph::new(&base.class_name), ids: HashMap::new() };
+    let mut reader = Reader { vm, graph: Graph::new(&base.class_name), ids: HashMap::new(), has_values };
     reader.graph.joint_signature = base.joint_signature;
     reader.graph.checkpoint_policy = base.checkpoint_policy;
     reader.attributes(attributes)?;
     let edited = reader.nodes(&nodes.try_to_value::<Vec<PyObjectRef>>(vm)?, &base)?;
     let mut graph = reader.graph;
     graph.sort();
-    update_fake_tensors(&mut graph, edited).map_err(|e| raise(e, vm))?;
+    if !has_values {
+        update_fake_tensors(&mut graph, edited).map_err(|e| raise(e, vm))?;
+    }
     graph.validate().map_err(|e| raise(e, vm))?;
     Ok(graph)
 }
@@ -53,6 +64,8 @@ struct Reader<'a> {
     graph: Graph,
     /// Nodes by the identity of Python's.
     ids: HashMap<usize, NodeId>,
+    /// Whether nodes say what their values look like.
+    has_values: bool,
 }
 
 impl Reader<'_> {
@@ -62,7 +75,7 @@ impl Reader<'_> {
             let name: Rc<str> = Rc::from(&*name.str(self.vm)?.to_string_lossy());
             match to_tensor(&value) {
                 Some(constant) => self.graph.constants.push((name, constant)),
-                None => self.graph.subgraphs.push((name, graph_of(&value, self.vm)?)),
+                None => self.graph.subgraphs.push((name, read(&value, self.has_values, self.vm)?)),
             }
         }
         Ok(())
@@ -129,6 +142,11 @@ impl Reader<'_> {
                 Target::Op(entry.name.into())
             }
             "getitem" => Target::Getitem,
+            "named" => Target::Op(name()?),
+            "grad_mode" => {
+                let shown = Shown::Function("torch._C._set_grad_enabled".into());
+                Target::Torch { op: "_C._set_grad_enabled".into(), shown }
+            }
             "operator" => Target::Operator(name()?),
             _ => Target::HigherOrder(name()?),
         })

@@ -18,7 +18,7 @@ use crate::autograd::{Body, Node as AutogradNode};
 use crate::dispatch::{Value, lookup};
 use crate::error::{Error, Result};
 use crate::graph::{self, Arg, FakeValue, Graph, Meta, NodeId, Opcode, Shown, Style, Target};
-use crate::python::native::tensor::{from_value, overload, raise, to_tensor, to_value};
+use crate::python::native::tensor::{fake_object, from_value, overload, raise, to_tensor, to_value};
 use crate::shape::SymInt;
 use crate::tensor::Tensor;
 
@@ -303,16 +303,20 @@ impl Tell<'_> {
         }
     }
 
-    fn value(&self, value: &FakeValue) -> PyResult {
+    /// What stands for a value. `is_fake`: tensors are of the class that PyTorch's fake tensors have.
+    fn value(&self, value: &FakeValue, is_fake: bool) -> PyResult {
         let vm = self.vm;
         Ok(match value {
-            FakeValue::Tensor(spec) => from_value(Value::Tensor(Tensor::fake(spec).map_err(|e| raise(e, vm))?), vm)?,
+            FakeValue::Tensor(spec) => {
+                let t = Tensor::fake(spec).map_err(|e| raise(e, vm))?;
+                if is_fake { fake_object(&t, vm)? } else { from_value(Value::Tensor(t), vm)? }
+            }
             FakeValue::Int(i) => from_value(Value::Int(i.clone()), vm)?,
             FakeValue::SymFloat(f) => from_value(Value::SymFloat(f.clone()), vm)?,
             FakeValue::Float(Some(f)) => vm.ctx.new_float(*f).into(),
             FakeValue::Bool(Some(b)) => vm.ctx.new_bool(*b).into(),
             FakeValue::Condition(text) => vm.ctx.new_str(&**text).into(),
-            FakeValue::List(items) => vm.ctx.new_tuple(items.iter().map(|v| self.value(v)).collect::<PyResult<Vec<_>>>()?).into(),
+            FakeValue::List(items) => vm.ctx.new_tuple(items.iter().map(|v| self.value(v, is_fake)).collect::<PyResult<Vec<_>>>()?).into(),
             FakeValue::Float(None) | FakeValue::Bool(None) | FakeValue::None => vm.ctx.none(),
         })
     }
@@ -337,7 +341,7 @@ impl Tell<'_> {
         let vm = self.vm;
         let dict = vm.ctx.new_dict();
         if let Some(value) = &meta.value {
-            let told = self.value(value)?;
+            let told = self.value(value, key == "val")?;
             if let (Some(name), Some(t)) = (&meta.grad_fn, to_tensor(&told)) {
                 crate::autograd::meta::set_requires_grad(&t, true).map_err(|e| raise(e, vm))?;
                 if !name.is_empty() {

@@ -111,3 +111,25 @@ fn guards_that_were_installed_hold_and_are_used() {
         }
     }
 }
+
+#[test]
+fn expressions_in_files_are_calls_of_sympy() {
+    let env = ShapeEnv::default();
+    let info = SymbolInfo { origin: "x".into(), hint: Some(6), lower: 2, upper: i64::MAX };
+    let s = env.symbol("s0", info).expr();
+    let symbol = "Symbol('s0', positive=True, integer=True)";
+    assert_eq!(s.srepr(&env), symbol);
+    assert_eq!(s.scale(2).add(&1.into()).srepr(&env), format!("Add(Mul(Integer(2), {symbol}), Integer(1))"));
+    assert_eq!(s.mul(&s).srepr(&env), format!("Pow({symbol}, Integer(2))"));
+    assert_eq!(s.floor_div(&4.into()).srepr(&env), format!("FloorDiv({symbol}, Integer(4))"));
+    assert_eq!(s.sub(&s).srepr(&env), "Integer(0)");
+    assert_eq!(env.unbacked("item", 0).expr().srepr(&env), "Symbol('u0', integer=True)");
+}
+
+#[test]
+fn a_declared_symbol_keeps_later_ones_from_its_name() {
+    let env = ShapeEnv::default();
+    let info = SymbolInfo { origin: "item".into(), hint: None, lower: 0, upper: i64::MAX };
+    assert_eq!(env.declare("u3", info).to_string(), "u3");
+    assert_eq!(env.unbacked("item", 0).to_string(), "u4");
+}

@@ -35,7 +35,7 @@ pub fn environment_of(symbols: &PyObject) -> Option<crate::shape::ShapeEnv> {
 mod module {
     use super::super::convert::{from_value, to_tensor, to_value};
     use super::super::errors::raise;
-    use super::super::payload::{set_fake_class, set_functional_class, wrap};
+    use super::super::payload::{fake_object, set_fake_class, set_functional_class, wrap};
     use super::super::subclass::wrap_as;
     use super::*;
     use crate::aot::{fake_mode, functional};
@@ -116,6 +116,17 @@ mod module {
                 vm.ctx.new_str(format!("{} {} {}", left.in_python(), relation.text(), right.in_python())).into()
             };
             vm.ctx.new_list(guards.iter().filter(|g| !is_range(g)).map(text).collect()).into()
+        }
+
+        /// All conditions that were installed, as Python with sums and products in parentheses.
+        #[pymethod]
+        fn guard_texts(zelf: &Py<Self>, vm: &VirtualMachine) -> PyObjectRef {
+            let guards = zelf.0.borrow().env.guards();
+            let text = |g: &crate::shape::ShapeGuard| {
+                let (left, relation, right) = g.number_last();
+                vm.ctx.new_str(format!("{} {} {}", left.as_operand(), relation.text(), right.as_operand())).into()
+            };
+            vm.ctx.new_list(guards.iter().map(text).collect()).into()
         }
 
         /// Conditions on one symbol alone: the symbol, the condition as Python, by what it wants that divisible, whether it follows from
@@ -239,6 +250,24 @@ mod module {
             let name = name.to_string_lossy().into_owned();
             let info = SymbolInfo { origin: name.clone(), hint: Some(value), lower, upper: upper.unwrap_or(i64::MAX) };
             let size = zelf.0.borrow_mut().root(symbol_number(&name), info);
+            from_value(Value::Int(size), vm)
+        }
+
+        /// `declare(name, value, lower, upper)`: a symbol of a program that was made elsewhere.
+        #[pymethod]
+        fn declare(
+            zelf: &Py<Self>,
+            name: PyStrRef,
+            value: Option<i64>,
+            lower: Option<i64>,
+            upper: Option<i64>,
+            vm: &VirtualMachine,
+        ) -> PyResult {
+            let name = name.to_string_lossy().into_owned();
+            let origin = if lower.is_some_and(|n| n >= 0) { "size" } else { "item" };
+            let origin = if value.is_some() { name.clone() } else { origin.to_owned() };
+            let info = SymbolInfo { origin, hint: value, lower: lower.unwrap_or(i64::MIN), upper: upper.unwrap_or(i64::MAX) };
+            let size = zelf.0.borrow().env.declare(&name, info);
             from_value(Value::Int(size), vm)
         }
 
@@ -408,6 +437,36 @@ mod module {
             geometry = Geometry::contiguous(sizes);
         }
         faked(&t, geometry, vm)
+    }
+
+    /// `fake(sizes, strides, offset, dtype, device, requires_grad)`: what stands for a tensor that looks like this.
+    #[pyfunction]
+    fn fake(
+        sizes: Vec<PyObjectRef>,
+        strides: Vec<PyObjectRef>,
+        offset: PyObjectRef,
+        dtype: PyObjectRef,
+        device: PyObjectRef,
+        requires_grad: bool,
+        vm: &VirtualMachine,
+    ) -> PyResult {
+        let size = |o: &PyObjectRef| match to_value(o, vm) {
+            Some(Value::Int(size)) => Ok(size),
+            _ => Err(vm.new_type_error("expected an integer")),
+        };
+        let sizes = sizes.iter().map(size).collect::<PyResult<Vec<_>>>()?;
+        let strides = strides.iter().map(size).collect::<PyResult<Vec<_>>>()?;
+        let offset = size(&offset)?;
+        if sizes.iter().chain(&strides).chain([&offset]).any(|n| n.as_int().is_some_and(|n| n < 0)) {
+            return Err(vm.new_value_error("a tensor has no negative sizes, strides or offset"));
+        }
+        let (Some(Value::Dtype(dtype)), Some(Value::Device(device))) = (to_value(&dtype, vm), to_value(&device, vm)) else {
+            return Err(vm.new_type_error("expected a torch.dtype and a torch.device"));
+        };
+        let spec = TensorSpec { geometry: Geometry { sizes, strides, offset }, dtype, device };
+        let fake = Tensor::fake(&spec).map_err(|e| raise(e, vm))?;
+        crate::autograd::meta::set_requires_grad(&fake, requires_grad).map_err(|e| raise(e, vm))?;
+        fake_object(&fake, vm)
     }
 
     fn tensor(o: &PyObjectRef, vm: &VirtualMachine) -> PyResult<Tensor> {

@@ -39,7 +39,7 @@ pub(crate) use fake::{environment_of, symbols_object};
 pub(super) use functions::module_def;
 pub(crate) use hooks::{call_from_engine, grad_hook};
 pub(crate) use overloads::{bound, overload, overload_entry};
-pub(crate) use payload::{TensorBase, held_by_python, replace_payload, wrap};
+pub(crate) use payload::{TensorBase, fake_object, held_by_python, replace_payload, wrap};
 pub(crate) use reading::{read_scalar, read_truth};
 pub(crate) use subclass::has_mode;
 pub(crate) use symint::{

@@ -68,6 +68,18 @@ pub fn set_fake_class(class: PyTypeRef) {
     FAKE_CLASS.set(Some(class));
 }
 
+/// The object of a tensor without values that no mode of the script's made: it is of the class that theirs have.
+pub fn fake_object(t: &Tensor, vm: &VirtualMachine) -> PyResult {
+    let class = match FAKE_CLASS.with_borrow(Clone::clone) {
+        Some(class) => class,
+        None => crate::python::native::calls::imported("torch._subclasses.fake_tensor", vm)?
+            .get_attr("FakeTensor", vm)?
+            .downcast()
+            .map_err(|_| vm.new_type_error("FakeTensor is no class"))?,
+    };
+    wrap_with(t, class, None, vm)
+}
+
 /// Says which class functional tensors of a script's get.
 pub fn set_functional_class(class: Option<PyTypeRef>) {
     FUNCTIONAL_CLASS.set(class);

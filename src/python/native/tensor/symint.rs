@@ -273,6 +273,18 @@ pub struct PySymFloatNode(SymFloat);
 
 #[pyclass]
 impl PySymFloatNode {
+    /// The calls of sympy's that make the expression.
+    #[pymethod]
+    fn srepr(zelf: &Py<Self>) -> String {
+        zelf.0.expr.srepr(&zelf.0.env)
+    }
+
+    /// The number in the call, without a guard; `None` where only the run knows it.
+    #[pygetset]
+    fn hint(zelf: &Py<Self>) -> Option<f64> {
+        zelf.0.hint()
+    }
+
     /// Whether it is a number of the call that is recorded.
     #[pymethod]
     fn is_recorded(zelf: &Py<Self>) -> bool {
@@ -407,6 +419,14 @@ impl PySymCondition {
     #[pymethod]
     fn decided(zelf: &Py<Self>) -> Option<bool> {
         zelf.0.left.decide(zelf.0.relation, &zelf.0.right)
+    }
+
+    /// The calls of sympy's that make the condition.
+    #[pymethod]
+    fn srepr(zelf: &Py<Self>) -> Option<String> {
+        let SymCondition { left, relation, right } = &zelf.0;
+        let env = zelf.0.env()?;
+        Some(format!("{}({}, {})", relation.srepr(), left.expr().srepr(env), right.expr().srepr(env)))
     }
 
     /// Whether the numbers in it are known in the call.
@@ -577,6 +597,15 @@ impl PySymNode {
     #[pygetset]
     fn expr(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
         expression(&zelf.0.to_string(), object(&zelf.0, vm)?, vm)
+    }
+
+    /// The calls of sympy's that make the expression.
+    #[pymethod]
+    fn srepr(zelf: &Py<Self>) -> String {
+        match &zelf.0 {
+            SymInt::Sym(expr, env) => env.simplify(expr).srepr(env),
+            SymInt::Int(number) => format!("Integer({number})"),
+        }
     }
 
     /// What it is known to be; `None` where that is open.

@@ -13,7 +13,7 @@ from .unflatten import FlatArgsAdapter, UnflattenedModule, unflatten
 __all__ = [
     "AdditionalInputs", "Dim", "ExportBackwardSignature", "ExportGraphSignature", "ExportedProgram", "CustomDecompTable",
     "FlatArgsAdapter", "UnflattenedModule", "ModuleCallEntry", "ModuleCallSignature", "ShapesCollection", "default_decompositions", "dims", "draft_export", "export",
-    "export_for_training", "load", "save", "unflatten",
+    "export_for_training", "load", "register_dataclass", "save", "unflatten",
 ]  # fmt: skip
 
 _ADVICE = (
@@ -86,16 +86,25 @@ def export_for_training(mod, args, kwargs=None, *, dynamic_shapes=None, strict=F
     )
 
 
-def _absent(name, why):
-    def absent(*args, **kwargs):
-        raise NotImplementedError(f"torch.export.{name} is not available in the playground: {why}")
+def save(ep, f, *, extra_files=None, opset_version=None, pickle_protocol=2):
+    """Writes a program into a file or a buffer, in PyTorch's format (`.pt2`)."""
+    from ._archive import save
 
-    absent.__name__ = name
-    return absent
+    return save(ep, f, extra_files=extra_files, opset_version=opset_version, pickle_protocol=pickle_protocol)
 
 
-save = _absent("save", "it has no files")
-load = _absent("load", "it has no files")
+def load(f, *, extra_files=None, expected_opset_version=None):
+    """The program that `save`, here or in PyTorch, wrote. `extra_files` gets the further files in it."""
+    from ._archive import load
+
+    return load(f, extra_files=extra_files, expected_opset_version=expected_opset_version)
+
+
+def register_dataclass(cls, *, serialized_type_name=None):
+    """Lets a data class be an input or an output of programs: a container of its fields."""
+    from torch.utils._treepaths import register_dataclass
+
+    register_dataclass(cls, serialized_type_name=serialized_type_name)
 
 
 class DraftExportReport:

@@ -244,8 +244,35 @@ def range_constraints(inputs):
     return {**constraints, **{_Symbol(name): ranges[name] for name in symbols if name not in constraints}}
 
 
-def guards(inputs, constraints):
-    """What a call is checked for: conditions on the arguments, as text and as a function of them."""
+def guards_code(inputs):
+    """Conditions on sizes, in terms of where inputs are found."""
+    symbols = {name: origin for name, _, _, _, origin in inputs.shape_env._symbols.symbols()}
+    found = []
+    for condition in inputs.shape_env._symbols.guard_texts():
+        if all(symbols.get(name, "").startswith("L[") for name in re.findall(r"\bs\d+\b", condition)):
+            found.append(re.sub(r"\bs\d+\b", lambda name: symbols[name[0]], condition))
+    return found
+
+
+def _told(code, inputs, places):
+    """The conditions of a program that was in a file."""
+    from ._guard_texts import read
+
+    for text in code:
+        condition = read(text, lambda place: _shown(re.sub(r"^L\['([^']*)'\]", r"\1", place), inputs))
+        known = {place: _place(place, places) for place in condition.places}
+        if None in known.values():
+            raise NotImplementedError(f"the condition {text} of a program in a file is not available in the playground")
+
+        def holds(*sizes, condition=condition, known=known):
+            return condition.value(dict(zip(known, sizes)))
+
+        yield condition.text, list(known.values()), None, holds
+
+
+def guards(inputs, constraints, told=None):
+    """What a call is checked for: conditions on the arguments, as text and as a function of them. `told` are those beside ranges of a
+    program that was in a file."""
     from ._trace import source
 
     symbols = {name: origin for name, _, _, _, origin in inputs.shape_env._symbols.symbols()}
@@ -273,7 +300,8 @@ def guards(inputs, constraints):
                     yield f"{at} >= {low}", i, d, lambda n, low=low: n >= low
                 if high != int_oo:
                     yield f"{at} <= {high}", i, d, lambda n, high=high: n <= high
-    for condition in inputs.shape_env._symbols.conditions():
+    yield from _told(told or (), inputs, places)
+    for condition in () if told is not None else inputs.shape_env._symbols.conditions():
         read = list(dict.fromkeys(re.findall(r"\bs\d+\b", condition)))
         found = [_place(symbols.get(name, ""), places) for name in read]
         if None not in found:

@@ -45,7 +45,7 @@ def extract_regions(graph):
         else:
             parts[-1].append(node)
     ambient = not modes[1]
-    given = [_given(part) for part in parts]
+    given = [_given(graph, part) for part in parts]
     unpacked = sum(len(values) for values in given if len(values) > 1)
     names = iter(range(unpacked, 1 << 31))
     count = len([part for i, part in enumerate(parts) if part or i])
@@ -67,10 +67,13 @@ def _getitem(number):
     return f"getitem_{number}" if number else "getitem"
 
 
-def _given(part):
-    """The values of a part that are read behind it."""
-    own = set(part)
-    return [node for node in part if any(user not in own for user in node.users)]
+def _given(graph, part):
+    """The values of a part that are read behind it, those that are read first ahead."""
+    own, found = set(part), {}
+    for node in graph.nodes:
+        if node not in own:
+            found.update((used, None) for used in node._input_nodes if used in own)
+    return list(found)
 
 
 def _extract(graph, part, given, mode, name, attribute, names):
@@ -91,6 +94,7 @@ def _extract(graph, part, given, mode, name, attribute, names):
         body.name = attribute
         call = graph.call_function(wrap_with_set_grad_enabled, (mode, body, *read))
         call.name = given[0].name if len(given) == 1 else _NAME
+        call.meta["val"] = tuple(node.meta.get("val") for node in given)
         stacks = [list(node.meta["nn_module_stack"].items()) for node in part if "nn_module_stack" in node.meta]
         if stacks:
             # The modules that all of it is in.

@@ -1,6 +1,7 @@
 """Where PyTorch's own modules make their calls: a file, a line, and the code there, which an exported program shows beside them."""
 
-# Per file, rows of modules (with the operator, where a module has several lines), the line and its code.
+# Per file, rows of modules (with the operator, where a module has several lines, and which of its calls: the first is 0, the last -1), the
+# line and its code. `?norm_first` is of modules that normalize first.
 _ROWS = """
 linear.py
 Linear 134 return F.linear(input, self.weight, self.bias)
@@ -76,13 +77,15 @@ GRUCell/gru_cell 1865 ret = _VF.gru_cell(
 RNN/rnn_tanh 746 result = _VF.rnn_tanh(
 RNN/zeros 726 hx = torch.zeros(
 LSTM/lstm 1165 result = _VF.lstm(
-LSTM/zeros 1126 h_zeros = torch.zeros(
+LSTM/zeros#0 1126 h_zeros = torch.zeros(
 LSTM/zeros 1133 c_zeros = torch.zeros(
 GRU/gru 1441 result = _VF.gru(
 GRU/zeros 1426 hx = torch.zeros(
 activation.py
 MultiheadAttention 1495 attn_output, attn_output_weights = F.multi_head_attention_forward(
-MultiheadAttention/transpose 1517 attn_output = attn_output.transpose(1, 0)
+MultiheadAttention/transpose#0 1461 query = key = value = query.transpose(1, 0)
+MultiheadAttention/transpose#0of7 MultiheadAttention/transpose#1of7 1463 query, key = (x.transpose(1, 0) for x in (query, key))
+MultiheadAttention/transpose#-1 1517 attn_output = attn_output.transpose(1, 0)
 ReLU 143 return F.relu(input, inplace=self.inplace)
 ReLU6 Hardtanh 294 return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
 ELU 620 return F.elu(input, self.alpha, self.inplace)
@@ -111,7 +114,15 @@ LogSoftmax 1911 return F.log_softmax(input, self.dim, _stacklevel=5)
 Softmin 1757 return F.softmin(input, self.dim, _stacklevel=5)
 Softmax2d 1863 return F.softmax(input, -3, _stacklevel=5)
 transformer.py
+TransformerEncoderLayer?norm_first/add#0 947 x = x + self._sa_block(
+TransformerEncoderLayer?norm_first 950 x = x + self._ff_block(self.norm2(x))
+TransformerEncoderLayer/add#0 953 x
 TransformerEncoderLayer 956 x = self.norm2(x + self._ff_block(x))
+TransformerDecoderLayer?norm_first/add#0 1129 x = x + self._sa_block(
+TransformerDecoderLayer?norm_first/add#1 1132 x = x + self._mha_block(
+TransformerDecoderLayer?norm_first 1139 x = x + self._ff_block(self.norm3(x))
+TransformerDecoderLayer/add#0 1142 x + self._sa_block(x, tgt_mask, tgt_key_padding_mask, tgt_is_causal)
+TransformerDecoderLayer/add#1 1145 x
 TransformerDecoderLayer 1150 x = self.norm3(x + self._ff_block(x))
 distance.py
 CosineSimilarity 100 return F.cosine_similarity(x1, x2, self.dim, self.eps)
@@ -137,9 +148,9 @@ MultiMarginLoss 1896 return F.multi_margin_loss(
 """
 
 
-def _parsed():
+def _parsed(rows):
     file, found = None, {}
-    for row in _ROWS.strip().split("\n"):
+    for row in rows.strip().split("\n"):
         words = row.split(" ")
         at = next((i for i, word in enumerate(words) if word.isdigit()), None)
         if at is None:
@@ -150,17 +161,64 @@ def _parsed():
     return found
 
 
-_LINES = _parsed()
+_LINES = _parsed(_ROWS)
 
 
-def library_line(module, operator):
-    """The file, line and code of a call of an operator in the `forward` of one of PyTorch's modules; None in a script's."""
+def library_line(module, operator, index=0, count=1):
+    """The file, line and code of a call of an operator in the `forward` of one of PyTorch's modules; None in a script's. It is number
+    `index` of so many calls of the operator there."""
     for cls in type(module).__mro__:
         if not cls.__module__.startswith("torch.nn."):
             if "forward" in vars(cls):
                 return None
             continue
-        found = _LINES.get(f"{cls.__name__}/{operator}") or _LINES.get(cls.__name__)
-        if found is not None:
-            return found
+        names = [f"{cls.__name__}?norm_first"] if getattr(module, "norm_first", False) else []
+        for name in (*names, cls.__name__):
+            wanted = (f"{name}/{operator}#{index}of{count}", f"{name}/{operator}#{index}", f"{name}/{operator}#{index - count}", f"{name}/{operator}", name)
+            found = next((_LINES[key] for key in wanted if key in _LINES), None)
+            if found is not None:
+                return found
     return None
+
+
+# Where modules of PyTorch's call those that they are made of, by the child's name where several lines do.
+_CALLERS = _parsed("""
+container.py
+Sequential 259 input = module(input)
+transformer.py
+TransformerEncoder 542 output = mod(
+TransformerDecoder 646 output = mod(
+TransformerEncoderLayer/self_attn TransformerEncoderLayer/dropout1 954 + self._sa_block(x, src_mask, src_key_padding_mask, is_causal=is_causal)
+TransformerEncoderLayer/norm1 952 x = self.norm1(
+TransformerEncoderLayer 956 x = self.norm2(x + self._ff_block(x))
+TransformerEncoderLayer?norm_first/self_attn TransformerEncoderLayer?norm_first/dropout1 947 x = x + self._sa_block(
+TransformerEncoderLayer?norm_first/norm1 948 self.norm1(x), src_mask, src_key_padding_mask, is_causal=is_causal
+TransformerEncoderLayer?norm_first 950 x = x + self._ff_block(self.norm2(x))
+TransformerDecoderLayer/self_attn TransformerDecoderLayer/dropout1 1142 x + self._sa_block(x, tgt_mask, tgt_key_padding_mask, tgt_is_causal)
+TransformerDecoderLayer/norm1 1141 x = self.norm1(
+TransformerDecoderLayer/multihead_attn TransformerDecoderLayer/dropout2 1146 + self._mha_block(
+TransformerDecoderLayer/norm2 1144 x = self.norm2(
+TransformerDecoderLayer 1150 x = self.norm3(x + self._ff_block(x))
+TransformerDecoderLayer?norm_first/self_attn TransformerDecoderLayer?norm_first/dropout1 1129 x = x + self._sa_block(
+TransformerDecoderLayer?norm_first/norm1 1130 self.norm1(x), tgt_mask, tgt_key_padding_mask, tgt_is_causal
+TransformerDecoderLayer?norm_first/multihead_attn TransformerDecoderLayer?norm_first/dropout2 1132 x = x + self._mha_block(
+TransformerDecoderLayer?norm_first/norm2 1133 self.norm2(x),
+TransformerDecoderLayer?norm_first 1139 x = x + self._ff_block(self.norm3(x))
+""")
+
+
+def caller_line(module, child):
+    """The frame in which one of PyTorch's modules calls one that it is made of; None where that is not told."""
+    if not type(module).__module__.startswith("torch.nn."):
+        return None
+    name = type(module).__name__ + ("?norm_first" if getattr(module, "norm_first", False) else "")
+    found = _CALLERS.get(f"{name}/{child}") or _CALLERS.get(name)
+    return None if found is None else frame_text(*found)
+
+
+def frame_text(file, line, code):
+    """A frame as tracebacks tell it."""
+    return f'  File "{file}", line {line}, in forward\n    {code.strip()}'
+
+
+__all__ = ["caller_line", "frame_text", "library_line"]

@@ -4,10 +4,14 @@ While it lasts, the children of every module are looked up in a dict that notes 
 at several paths is the one that it was reached as. Calls of a path are counted, and the tracer keeps the number of a call with each
 operator (`nn_module_stack` of PyTorch: `{'L__self__b.l@1': ('b.l', 'torch.nn.modules.linear.Linear')}`)."""
 
+import linecache
+import sys
+
 import torch
 from torch import _native_aot, _native_compile
 from torch.utils._pytree import tree_flatten
 
+from ._lines import caller_line, frame_text
 from .graph_signature import ConstantArgument, TensorArgument
 
 # The stack of what was made outside of all modules.
@@ -66,8 +70,8 @@ class ModuleCalls:
         for name, module in root.named_modules(remove_duplicate=False):
             self.hierarchy.append(name)
             self.paths.setdefault(id(module), name)
-        # Of each call its key, and its module's path and class.
-        self.calls, self._counts, self._last = [], {}, {}
+        # Of each call its key, and its module's path and class; and the frames of `forward` that it is made in.
+        self.calls, self.places, self._counts, self._last = [], [], {}, {}
         self._specs, self._met = {}, []
 
     def __enter__(self):
@@ -96,6 +100,7 @@ class ModuleCalls:
         cls = type(module)
         self.calls.append((f"L__self__{path}" + (f"@{count}" if count else ""), path, f"{cls.__module__}.{cls.__qualname__}"))
         self._last[id(module)] = len(self.calls) - 1
+        self.places.append(_caller())
         return len(self.calls) - 1
 
     def stack(self, node):
@@ -103,6 +108,20 @@ class ModuleCalls:
         told = node.meta.get("nn_module_stack") or {}
         calls = [self.calls[int(number)] for number in told]
         return {key: (path, cls) for key, path, cls in calls}
+
+    def frames(self, told, own):
+        """Where a node was made, as PyTorch tells it: every `forward` on the way there. `told` are the numbers of calls, `own` is the last place."""
+        frames = []
+        for outer, number in zip([None, *told], told):
+            place = self.places[int(number)]
+            if outer is not None and place is None:
+                path = self.calls[int(number)][1]
+                place = caller_line(self._root.get_submodule(self.calls[int(outer)][1]), path.rpartition(".")[2])
+            if outer is not None and place is not None:
+                frames.append(place)
+        if own is not None and own not in frames:
+            frames.append(own)
+        return "\n".join(frames).lstrip() if frames else None
 
     # Signatures that are kept
 
@@ -147,6 +166,17 @@ class ModuleCalls:
                 is_value = isinstance(leaf, TensorArgument)
                 getattr(made[call], kind).append(TensorArgument(named[leaf.name].name) if is_value else leaf)
         return made
+
+
+def _caller():
+    """The script's `forward` that is running; None where a module of PyTorch's is."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_name != "forward":
+        frame = frame.f_back
+    if frame is None or frame.f_code.co_filename.startswith("torch/"):
+        return None
+    file, line = frame.f_code.co_filename, frame.f_lineno
+    return frame_text(file.rpartition("/")[2], line, linecache.getline(file, line))
 
 
 def entries(hierarchy, own, signatures):

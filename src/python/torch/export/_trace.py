@@ -16,7 +16,7 @@ from ._constraints import bounds_of, check_constraints, range_constraints
 from ._grad_mode import extract_regions, name_inputs
 from ._lines import library_line
 from ._module_calls import NO_STACK, ModuleCalls
-from .dynamic_shapes import Dim, _user_error, combined_arguments, spread, with_paths
+from .dynamic_shapes import Attribute, Dim, _user_error, combined_arguments, spread, with_paths
 from .graph_signature import (
     ConstantArgument, ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec, SymIntArgument, TensorArgument,
 )  # fmt: skip
@@ -100,7 +100,7 @@ def _place(combined):
 
 def source(path):
     """Where an input is found, as guards say it."""
-    return f"L['{path[0]}']" + "".join(f"[{key!r}]" for key in path[1:])
+    return f"L['{path[0]}']" + "".join(f".{key}" if isinstance(key, Attribute) else f"[{key!r}]" for key in path[1:])
 
 
 def _attributes(mod):
@@ -163,7 +163,7 @@ def trace(mod, args, kwargs, dynamic_shapes, preserved=()):
     lifted = (f"lifted_tensor_{i}" for i in range(len(constants)))
     inputs.constants = {paths.get(id(t)) or next(lifted): t for t in constants}
     graph, regions, signature, named = ordered(native, inputs, [], result["written"])
-    constants = {**{name: t for name, t in inputs.buffers.items() if not inputs.persistent[name]}, **inputs.constants}
+    constants = {**inputs.constants, **{name: t for name, t in inputs.buffers.items() if not inputs.persistent[name]}}
     state_dict = {**inputs.parameters, **{name: t for name, t in inputs.buffers.items() if inputs.persistent[name]}}
     return ExportedProgram(
         graph, regions, signature, state_dict, range_constraints(inputs), constants, inputs,
@@ -185,19 +185,28 @@ class Traced:
 def _place_library_calls(native, mod, calls):
     """Says of calls in PyTorch's own modules where those make them."""
     graph, _ = python_graph(native)
+    made = {}
     for node in graph.nodes:
-        path = [path for path, _ in calls.stack(node).values()][-1:]
-        name = str(node.args[0].target if node.target is operator.getitem else node.target).split(".")[1:2]
-        found = library_line(mod.get_submodule(path[0] if path else ""), name[0] if name else "")
-        if found is not None:
-            native.set_source(node.name, *found)
+        if node.op == "call_function":
+            numbers = tuple(node.meta.get("nn_module_stack") or ())
+            name = str(node.args[0].target if node.target is operator.getitem else node.target).split(".")[1:2]
+            made.setdefault((numbers[-1:], name[0] if name else ""), []).append(node)
+    for (number, name), nodes in made.items():
+        module = mod.get_submodule(calls.calls[int(number[0])][1] if number else "")
+        for i, node in enumerate(nodes):
+            found = library_line(module, name, i, len(nodes))
+            if found is not None:
+                native.set_source(node.name, *found)
 
 
 def _tell_modules(graph, calls):
     """Says of every call in which modules it was made, as exported programs do."""
     for node in graph.nodes:
-        if "nn_module_stack" in node.meta:
+        told = node.meta.get("nn_module_stack")
+        if told is not None:
             node.meta["nn_module_stack"] = calls.stack(node)
+        if node.meta.get("stack_trace"):
+            node.meta["stack_trace"] = calls.frames(told or (), _without_marks(node.meta["stack_trace"]))
     for node in graph.nodes:
         if node.op in ("placeholder", "output") or "nn_module_stack" in node.meta:
             continue
@@ -205,6 +214,11 @@ def _tell_modules(graph, calls):
         caller = next(iter(node.users), None) if node.op == "get_attr" else None
         stack = caller.meta.get("nn_module_stack") if caller is not None else None
         node.meta["nn_module_stack"] = dict(stack or {NO_STACK: (NO_STACK, NO_STACK)})
+
+
+def _without_marks(text):
+    """A frame without what marks a part of its line."""
+    return "\n".join(line for line in text.rstrip("\n").split("\n") if not re.fullmatch(r"[ ~^]*", line))
 
 
 def last_calls(graph, target, these):
@@ -302,9 +316,48 @@ def ordered(native, inputs, mutated, written=()):
     _name_inputs_of_bodies(graph, bodies)
     graph.output_node().args = (tuple(outputs),)
     written = [i for i, is_mutated in enumerate(mutated) if is_mutated]
-    output_specs = [_mutation(outputs[at], i, inputs, specs) for at, i in enumerate(written)]
-    output_specs += [_output(value) for value in outputs[len(written) :]]
+    new_values = [(value, _mutation(value, i, inputs, specs)) for value, i in zip(outputs, written)]
+    if mutated:
+        specs, new_values = _as_attributes(graph, inputs, specs, new_values)
+        graph.output_node().args = ((*(value for value, _ in new_values), *outputs[len(written) :]),)
+    output_specs = [spec for _, spec in new_values] + [_output(value) for value in outputs[len(written) :]]
     return graph, {**regions, **bodies}, ExportGraphSignature(specs, output_specs), named
+
+
+def _as_attributes(graph, inputs, specs, new_values):
+    """Inputs of a program that was taken apart, and new values of them, in the order in which its tensors are attributes of
+    `ExportedProgram.module()`: those of a module ahead of its children's, children in the order in which parameters, then buffers, then
+    constants made them."""
+    order = attribute_order(inputs)
+    lifted = {spec.target: spec for spec in specs if spec.kind is not InputKind.USER_INPUT}
+    users = [spec for spec in specs if spec.kind is InputKind.USER_INPUT]
+    nodes = {node.name: node for node in graph.find_nodes(op="placeholder")}
+    first = nodes[users[0].arg.name] if users else next(node for node in graph.nodes if node.op != "placeholder")
+    for target in order:
+        first.prepend(nodes[lifted[target].arg.name])
+    places = {target: i for i, target in enumerate(order)}
+    new_values = sorted(new_values, key=lambda one: places.get(one[1].target, len(order)))
+    return [lifted[target] for target in order] + users, new_values
+
+
+def attribute_order(inputs):
+    """The order of an unlifted program's tensors."""
+    tree = ({}, [])
+    for target in [*inputs.parameters, *inputs.buffers, *inputs.constants]:
+        *path, _ = target.split(".")
+        below = tree
+        for name in path:
+            below = below[0].setdefault(name, ({}, []))
+        if target not in inputs.parameters:
+            below[1].append(target)
+
+    def walk(below):
+        children, own = below
+        yield from own
+        for child in children.values():
+            yield from walk(child)
+
+    return [*inputs.parameters, *walk(tree)]
 
 
 def _name_inputs_of_bodies(graph, bodies):
@@ -331,6 +384,9 @@ def _lifted_specs(nodes, inputs):
     state = [*((InputKind.PARAMETER, name) for name in inputs.parameters), *((InputKind.BUFFER, name) for name in inputs.buffers)]
     for node, (kind, target) in zip(nodes, [*state, *((InputKind.CONSTANT_TENSOR, name) for name in inputs.constants)]):
         persistent = inputs.persistent[target] if kind is InputKind.BUFFER else None
+        if kind is InputKind.PARAMETER:
+            value = node.meta["val"]
+            value.requires_grad_(inputs.parameters[target].requires_grad)
         specs.append(InputSpec(kind, TensorArgument(node.name), target, persistent))
     return specs
 

@@ -166,12 +166,17 @@ def combined_arguments(mod, args, kwargs):
     return dict(inspect.signature(mod.forward).bind(*args, **(kwargs or {})).arguments)
 
 
+class Attribute(str):
+    """The name of an attribute, as a key that leads to a leaf."""
+
+
 def _children(tree):
-    if isinstance(tree, dict):
-        return list(tree.items())
-    if isinstance(tree, tuple) and hasattr(tree, "_fields"):
-        return list(zip(tree._fields, tree))
-    return list(enumerate(tree)) if isinstance(tree, (tuple, list)) else None
+    from torch.utils._treepaths import GetAttrKey, MappingKey, children
+
+    below = children(tree)
+    if below is None:
+        return None
+    return [(Attribute(key.name) if isinstance(key, GetAttrKey) else key.key if isinstance(key, MappingKey) else key.idx, value) for key, value in below]
 
 
 def with_paths(tree, path=()):
@@ -183,11 +188,9 @@ def with_paths(tree, path=()):
 
 
 def _mapped(tree, f):
-    if isinstance(tree, dict):
-        return {key: _mapped(child, f) for key, child in tree.items()}
-    if isinstance(tree, (tuple, list)):
-        return type(tree)(_mapped(child, f) for child in tree)
-    return f(tree)
+    from torch.utils._pytree import tree_map
+
+    return tree_map(f, tree)
 
 
 def _user_error(message, case=True):

@@ -9,12 +9,12 @@ from torch.fx.graph import Graph, _PyTreeCodeGen
 from torch.fx.graph_module import GraphModule
 from torch.utils._pytree import TreeSpec, tree_flatten
 
-from ._constraints import GuardsFn, guards
+from ._constraints import GuardsFn, guards, guards_code
 from ._module_calls import entries
 from ._trace import Traced, ordered
 from .graph_signature import InputKind, OutputKind
 
-__all__ = ["CustomDecompTable", "ExportedProgram", "ModuleCallEntry", "ModuleCallSignature", "default_decompositions"]
+__all__ = ["CustomDecompTable", "ExportedProgram", "ModuleCallEntry", "ModuleCallSignature", "TrainingIRVerifier", "Verifier", "default_decompositions"]
 
 # Operators of the core that are composed of others.
 _CORE_COMPOSITE = ("aten.upsample_bilinear2d.vec", "aten.upsample_nearest2d.vec", "aten._fused_rms_norm.default")
@@ -98,7 +98,20 @@ class ExportedProgram:
     range_constraints = property(lambda self: self._range_constraints, doc="Between which numbers symbolic sizes lie.")
     example_inputs = property(lambda self: (self._inputs.args, self._inputs.kwargs), doc="What the program was exported for.")
     call_spec = property(lambda self: CallSpec(self._inputs.in_spec, self._out_spec), doc="The trees that the program takes and gives.")
-    dialect = property(lambda self: "TRAINING" if self._traced.mutated is None else "ATEN", doc="The kind of its operators.")
+    verifiers = property(lambda self: [_verifier("TRAINING" if self._traced.mutated is None else "ATEN")], doc="What its graph is held against.")
+    verifier = property(lambda self: self.verifiers[0], doc="What its graph is held against.")
+    dialect = property(lambda self: self.verifier.dialect, doc="The kind of its operators.")
+
+    def validate(self):
+        """Raises where the graph is no graph."""
+        self.graph.lint()
+
+    # Of a program that was in a file: the conditions on sizes that it tells.
+    _told_guards = None
+
+    @property
+    def _guards_code(self):
+        return guards_code(self._inputs) if self._told_guards is None else self._told_guards
 
     module_call_graph = property(lambda self: self._module_call_graph, doc="The program's own call and the modules within it.")
 
@@ -140,6 +153,10 @@ class ExportedProgram:
         rules[torch.ops.aten.lift_fresh_copy.default] = lambda constant: torch.ops.aten.clone.default(constant)
         apart = [str(op) for op, rule in table.items() if isinstance(rule, _Whole)]
         inputs, native, written = self._inputs, self._traced.native, self._traced.written
+        if native is None:
+            from ._retrace import compiled_graph
+
+            native = compiled_graph(self)
         fakes = [*inputs.fakes, *inputs.constants.values(), *inputs.user_fakes.values()]
         module, mutated = _native_aot._exported_functional(_Traced(native), fakes, rules, apart)
         mutated = self._traced.mutated or mutated
@@ -153,6 +170,10 @@ class ExportedProgram:
                     node.replace_all_uses_with(of)
                     graph.erase_node(node)
         names = {node.name: name for name, node in named.items()}
+        if self._traced.native is None:
+            from ._retrace import tell_places
+
+            tell_places(self, graph)
         return ExportedProgram(
             graph, regions, signature, self._state_dict, self._range_constraints, self._constants, inputs,
             Traced(module._native, written, mutated, names), self._out_spec, self._renamed_signatures(graph),
@@ -178,10 +199,32 @@ class ExportedProgram:
         return _unlifted(self, check_guards)
 
     def __deepcopy__(self, memo):
-        return ExportedProgram(
+        copied = ExportedProgram(
             copy.deepcopy(self.graph), dict(self.graph_module.named_children()), copy.deepcopy(self._graph_signature), copy.deepcopy(self._state_dict, memo),
             dict(self._range_constraints), copy.deepcopy(self._constants, memo), self._inputs, self._traced, self._out_spec, copy.deepcopy(self._module_signatures),
         )  # fmt: skip
+        copied._told_guards = self._told_guards
+        return copied
+
+
+def _verifier(dialect):
+    """The class that PyTorch has for a kind of operators."""
+    return {"TRAINING": TrainingIRVerifier, "ATEN": Verifier}[dialect]
+
+
+class Verifier:
+    """Operators of ATen, none of which writes."""
+
+    dialect = "ATEN"
+
+
+class TrainingIRVerifier(Verifier):
+    """Operators as they are called."""
+
+    dialect = "TRAINING"
+
+
+Verifier.__module__ = TrainingIRVerifier.__module__ = "torch._export.verifier"
 
 
 class _Traced:
@@ -225,12 +268,14 @@ def _unlifted(program, check_guards):
         target = by_name[spec.target] if spec.kind is OutputKind.USER_INPUT_MUTATION else by_path[spec.target]
         graph.call_function(torch.ops.aten.copy_.default, (target, out))
     graph.output(tuple(given))
+    if program.dialect != "TRAINING":
+        graph.eliminate_dead_code(lambda node: node.op == "call_module" or node.is_impure())
     positional, keyword = inputs.in_spec.children()
     names = list(inputs.names)
     count = len(positional.children())
     codegen = _PyTreeCodeGen(names[:count], [n.name for n in users], inputs.in_spec, program._out_spec, names[count:])
     graph.set_codegen(codegen)
-    root = {**attributes, **dict(program.graph_module.named_children()), **({"_guards_fn": GuardsFn(guards(inputs, program.range_constraints))} if check_guards else {})}
+    root = {**attributes, **dict(program.graph_module.named_children()), **({"_guards_fn": GuardsFn(guards(inputs, program.range_constraints, program._told_guards))} if check_guards else {})}
     module = _Unlifted(root, graph, "GraphModule")
     # It is the last of the children.
     if check_guards:
@@ -244,9 +289,10 @@ class _Unlifted(GraphModule):
     """A program as a module; its arguments have to be a tree like that of what was exported."""
 
     def __call__(self, *args, **kwargs):
-        ordered_names = self._in_spec.children()[1].context
-        if kwargs and ordered_names and set(kwargs) == set(ordered_names):
-            kwargs = {name: kwargs[name] for name in ordered_names}
+        wanted = self._in_spec.children()[1].context
+        if set(kwargs) != set(wanted):
+            raise ValueError(f"Ran into a kwarg keyword mismatch: Got the following keywords {list(kwargs)} but expected {wanted}")
+        kwargs = {name: kwargs[name] for name in wanted}
         _, spec = tree_flatten((args, kwargs))
         if spec != self._in_spec:
             raise ValueError(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 __all__ = [
     "ArgumentSpec", "ConstantArgument", "ExportBackwardSignature", "ExportGraphSignature", "InputKind", "InputSpec", "OutputKind",
-    "OutputSpec", "SymIntArgument", "TensorArgument", "TokenArgument", "CustomObjArgument",
+    "OutputSpec", "SymBoolArgument", "SymFloatArgument", "SymIntArgument", "TensorArgument", "TokenArgument", "CustomObjArgument",
 ]  # fmt: skip
 
 
@@ -26,6 +26,20 @@ class TokenArgument:
 @dataclass
 class SymIntArgument:
     """A symbolic integer, by the name of its node."""
+
+    name: str
+
+
+@dataclass
+class SymFloatArgument:
+    """A symbolic float, by the name of its node."""
+
+    name: str
+
+
+@dataclass
+class SymBoolArgument:
+    """A symbolic truth, by the name of its node."""
 
     name: str
 
@@ -63,6 +77,10 @@ OutputKind = _kinds(
     "USER_OUTPUT LOSS_OUTPUT BUFFER_MUTATION PARAMETER_MUTATION GRADIENT_TO_PARAMETER GRADIENT_TO_USER_INPUT "
     "USER_INPUT_MUTATION TOKEN",
 )
+
+
+# Outputs that are new values of inputs.
+MUTATIONS = (OutputKind.BUFFER_MUTATION, OutputKind.PARAMETER_MUTATION, OutputKind.USER_INPUT_MUTATION)
 
 
 @dataclass

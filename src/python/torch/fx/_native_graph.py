@@ -102,6 +102,10 @@ def call_kind(op, target):
         return "higher_order", target.__name__
     if target is operator.getitem:
         return "getitem", ""
+    if isinstance(target, torch._ops._Reader):
+        return "named", f"aten.{target.__name__}"
+    if target is torch._C._set_grad_enabled:
+        return "grad_mode", ""
     if getattr(operator, getattr(target, "__name__", ""), None) is target or getattr(target, "__name__", "").startswith("sym_"):
         return "operator", target.__name__
     raise TypeError(f"{target} in a graph of operators: the compiler takes calls of operators")

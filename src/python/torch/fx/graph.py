@@ -476,6 +476,9 @@ class _Writer:
         marks = [f"ac_graph_id: {region}"] if region is not None else []
         if tag is not None:
             marks = [f"{marks[0]} - {tag.name}" if marks else f"recompute: {tag.name}"]
+        if meta.get("custom"):
+            shown = {key: value if len(str(value)) <= 40 else str(value)[:40] + "..." for key, value in meta["custom"].items()}
+            marks.append(f"Annotation: {shown}")
         return " ".join(["#", *marks, text])
 
     def write(self):

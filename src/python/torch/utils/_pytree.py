@@ -37,27 +37,62 @@ SUPPORTED_NODES = {
     ),
     deque: NodeDef(deque, lambda d: (list(d), d.maxlen), lambda values, size: deque(values, maxlen=size)),
     torch.Size: NodeDef(torch.Size, lambda s: (list(s), None), lambda values, _: torch.Size(values)),
-    # What operators return with names is made of a sequence, unlike `collections.namedtuple`.
-    namedtuple: NodeDef(
-        namedtuple,
-        lambda t: (list(t), type(t)),
-        lambda values, cls: cls(*values) if hasattr(cls, "_make") else cls(values),
-    ),
+    namedtuple: NodeDef(namedtuple, lambda t: (list(t), type(t)), lambda values, cls: cls(*values)),
 }
+
+
+def _private_register_pytree_node(
+    cls, flatten_fn, unflatten_fn, *, serialized_type_name=None, to_dumpable_context=None, from_dumpable_context=None, flatten_with_keys_fn=None
+):  # fmt: skip
+    """Makes a class a container, whatever it was before. `flatten_with_keys_fn` gives its values with the keys that lead to them."""
+    from torch.utils._treespecs import register
+
+    register(cls, serialized_type_name, to_dumpable_context, from_dumpable_context)
+    SUPPORTED_NODES[cls] = NodeDef(cls, flatten_fn, unflatten_fn)
+    if flatten_with_keys_fn is not None:
+        _WITH_KEYS[cls] = flatten_with_keys_fn
 
 
 def register_pytree_node(cls, flatten_fn, unflatten_fn, **options):
     """Makes a class a container."""
     if cls in SUPPORTED_NODES:
         raise ValueError(f"{cls} is already registered as pytree node.")
-    SUPPORTED_NODES[cls] = NodeDef(cls, flatten_fn, unflatten_fn)
+    _private_register_pytree_node(cls, flatten_fn, unflatten_fn, **options)
 
 
 _register_pytree_node = register_pytree_node
+_WITH_KEYS = {}
+
+
+# What lies in files of its own, which few scripts need.
+_ELSEWHERE = {
+    **dict.fromkeys(
+        "treespec_dumps treespec_loads _register_namedtuple SUPPORTED_SERIALIZED_TYPES SERIALIZED_TYPE_TO_PYTHON_TYPE".split(), "_treespecs"
+    ),
+    **dict.fromkeys(
+        "GetAttrKey MappingKey SequenceKey key_get keystr register_dataclass tree_flatten_with_path tree_leaves_with_path "
+        "tree_map_with_path".split(), "_treepaths"
+    ),
+}  # fmt: skip
+
+
+def __getattr__(name):
+    if name not in _ELSEWHERE:
+        raise AttributeError(f"module 'torch.utils._pytree' has no attribute '{name}'")
+    import importlib
+
+    return getattr(importlib.import_module(f"torch.utils.{_ELSEWHERE[name]}"), name)
+
+
+def register_results(cls):
+    """Makes what operators give with names a container."""
+    SUPPORTED_NODES[cls] = NodeDef(cls, lambda t: (list(t), None), lambda values, _: tuple.__new__(cls, values))
 
 
 def _node_type(tree):
     cls = type(tree)
+    if cls not in SUPPORTED_NODES and cls.__module__ == "torch.return_types":
+        register_results(cls)
     if cls in SUPPORTED_NODES:
         return cls
     return namedtuple if _is_namedtuple(cls) else None

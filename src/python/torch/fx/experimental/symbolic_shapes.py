@@ -478,6 +478,9 @@ class _Several:
 
     expr = property(text)
 
+    def srepr(self):
+        return f"{'And' if self._together else 'Or'}({', '.join(condition.node.srepr() for condition in self._conditions)})"
+
     def negated(self):
         return torch.SymBool(_Several([torch.sym_not(condition) for condition in self._conditions], not self._together))
 

@@ -358,7 +358,7 @@ class Module(ModuleHooks, ModuleState):
             way = _kept_way(self)
             if way == "bare":
                 return _gives(self.forward(*args, **kwargs))
-            if self._is_never_captured or way == "outside":
+            if self._is_never_captured and _native_compile._is_capturing() or way == "outside":
                 from torch._dynamo.eval_frame import call_outside
 
                 return call_outside(self, args, kwargs)
