@@ -11,8 +11,8 @@ use super::trace::Tracer;
 use super::tracing::Tracing;
 use crate::autograd::{BackwardOptions, Edge, gradient_edge, run_backward};
 use crate::dispatch::Value;
-use crate::error::Result;
-use crate::graph::{Arg, Graph, NodeId};
+use crate::error::{Error, ErrorKind, Result};
+use crate::graph::Graph;
 use crate::tensor::{MemoryFormat, Tensor};
 use std::rc::Rc;
 
@@ -94,6 +94,43 @@ fn copy_mutations(values: &[Mutation]) -> Result<()> {
     values.iter().try_for_each(|m| copy_into(&m.of, &m.value, m.data_replaced))
 }
 
+/// What the backward alone writes to an input: a `copy_` that stays in the backward.
+fn copy_written_by_backward(inputs: &Inputs, metadata: &ViewAndMutationMeta) -> Result<()> {
+    for (i, info) in metadata.input_info.iter().enumerate() {
+        for (of, outer) in inputs.inner[i].iter().zip(subclass::plain(&inputs.outer[i])?) {
+            let Some(now) = state(&outer) else { continue };
+            if now.metadata_mutated && !info.mutates_metadata {
+                return Err(unsupported("Found a graph input that had its metadata mutated in the backward. This is not supported"));
+            }
+            let is_written = now.storage.writes.get() > 0 && !now.data_replaced;
+            if is_written && !info.mutates_data && !info.data_replaced {
+                copy_into(of, &unwrap(&outer)?, false)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What the backward writes to a tangent, each with the functional tensor that stands for it. Nothing reads it afterwards: as in PyTorch the
+/// joint graph alone has it.
+fn copy_written_tangents(tangents: &[(Tensor, Tensor)]) -> Result<()> {
+    for (of, outer) in tangents {
+        let Some(now) = state(outer) else { continue };
+        if now.metadata_mutated {
+            let said = "Found an input to the backward that had metadata mutated during the backward pass. This is not supported";
+            return Err(unsupported(said));
+        }
+        if now.storage.writes.get() > 0 {
+            copy_into(of, &unwrap(outer)?, false)?;
+        }
+    }
+    Ok(())
+}
+
+fn unsupported(said: &str) -> Error {
+    Error::new(ErrorKind::Assertion, said)
+}
+
 /// An output that is an input whose write stays in the graph is that input, not a second copy of its value.
 fn return_written_inputs(metadata: &ViewAndMutationMeta, inputs: &Inputs, returned: &mut [Vec<Value>]) -> Result<()> {
     let first = metadata.runtime_mutated().len();
@@ -173,6 +210,7 @@ fn trace_from(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta,
     let inputs = make_inputs(&tracer, specs, metadata.backward_state, name)?;
     // Tangents look like the values they are gradients of.
     let mut tangents = Vec::new();
+    let mut tangent_parts = Vec::new();
     let mut names = (1..).map(|i| format!("tangents_{i}"));
     for (position, spec, meta) in tangent_specs(metadata) {
         let called = Rc::new(gradient_of(metadata, specs, position));
@@ -182,7 +220,9 @@ fn trace_from(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta,
             let id = tracer.placeholder(&name, t)?;
             tracer.call_input(id, Some(called.clone()));
         }
-        tangents.push(functional(&inner, meta)?);
+        let outer = functional(&inner, meta)?;
+        tangent_parts.extend(inner.into_iter().zip(subclass::plain(&outer)?));
+        tangents.push(outer);
     }
     let philox = metadata.switches.functionalize_rng_ops.then(|| Philox::of_joint(&tracer)).transpose()?;
     philox.iter().for_each(|philox| tracer.draw_by(philox.rules()));
@@ -231,11 +271,14 @@ fn trace_from(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta,
         }
         let edges: Vec<Edge> = wanted.iter().map(|(_, e)| e.clone()).collect();
         let found = run_backward(roots, Some(&edges), BackwardOptions::default())?;
-        // What the forward wrote stays in the forward; what the backward wrote besides, in the backward.
         let later = mutated_in_graph(metadata, &inputs)?;
+        tracer.enter_writes();
+        copy_written_by_backward(&inputs, metadata)?;
+        tracer.leave_backward();
+        copy_written_tangents(&tangent_parts)?;
+        // What the forward wrote stays in the forward; what the backward wrote besides, in the backward.
         let is_known = |now: &Mutation| written.iter().any(|then| then.of.is(&now.of) && then.value.is(&now.value));
         let later: Vec<_> = later.into_iter().filter(|now| !is_known(now)).collect();
-        tracer.leave_backward();
         copy_mutations(&written)?;
         tracer.enter_backward();
         copy_mutations(&later)?;
@@ -263,18 +306,6 @@ fn trace_from(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta,
         all.concat()
     };
     let mut graph = tracer.finish(&outputs)?;
-    return_before_writes(&mut graph);
     graph.joint_signature = true;
     Ok((graph, gradients))
-}
-
-/// A joint graph returns a written input as the input itself, not as the result of the trailing write.
-fn return_before_writes(graph: &mut Graph) {
-    let Some(output) = graph.output().map(|n| n.id) else { return };
-    let before = |id: NodeId| match graph.node(id).args.first() {
-        Some(target) if matches!(graph.node(id).op(), Some("aten.copy_.default" | "aten.shallow_copy_data_.default")) => target.clone(),
-        _ => Arg::Node(id),
-    };
-    let args = graph.node(output).args.iter().map(|a| a.map_nodes(&mut |id| before(id))).collect();
-    graph.node_mut(output).args = args;
 }

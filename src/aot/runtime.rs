@@ -377,6 +377,11 @@ fn prologue(
     Ok(inputs)
 }
 
+/// Whether a backward writes to what the forward was given.
+fn writes_inputs(graph: &Graph) -> bool {
+    graph.nodes().any(|node| node.op() == Some("aten.copy_.default") && node.meta.is_backward)
+}
+
 impl Body for CompiledBackward {
     fn apply(&self, node: &Rc<Node>, grads: Vec<Option<Tensor>>) -> Result<Vec<Option<Tensor>>> {
         if self.state.is_some() {
@@ -406,6 +411,11 @@ impl Body for CompiledBackward {
             }
         }
         let create_graph = modes().grad;
+        if create_graph && writes_inputs(&self.backward.lowering.graph) {
+            return Err(Error::runtime(
+                "aot_autograd does not support input mutations with requires_grad in backward for create_graph=True",
+            ));
+        }
         let _no_grad = Grad::set(false);
         let arrived = self.gradients.as_ref().map(|_| grads.clone());
         let mut inputs = prologue(&self.backward.lowering.graph, &self.tangents.borrow(), numbers, tensors, grads)?;

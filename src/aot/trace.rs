@@ -116,6 +116,8 @@ pub struct Tracer {
     wants_number: Cell<bool>,
     /// Whether forward and backward are done.
     is_trailing: Cell<bool>,
+    /// Writes of inputs at the end do not change what the inputs are called.
+    keeps_values: Cell<bool>,
     /// Whether it holds a backward.
     is_joint: Cell<bool>,
     /// The operator that reached the tracer last; what it is taken apart into does not count.
@@ -171,6 +173,7 @@ impl Tracer {
             in_backward: Cell::new(false),
             wants_number: Cell::new(false),
             is_trailing: Cell::new(false),
+            keeps_values: Cell::new(false),
             is_joint: Cell::new(false),
             arrived: Cell::new(None),
             token: Cell::new(None),
@@ -287,9 +290,15 @@ impl Tracer {
         self.in_backward.set(false);
     }
 
+    /// Trailing writes of inputs: a tensor that is written to stays the value that it was to what follows.
+    pub fn enter_writes(&self) {
+        self.keeps_values.set(true);
+    }
+
     /// Forward and backward are done: what follows only unwraps outputs, and nothing is said about it, as in PyTorch.
     pub fn enter_outputs(&self) {
         self.in_backward.set(false);
+        self.keeps_values.set(false);
         self.is_trailing.set(true);
     }
 
@@ -508,6 +517,7 @@ impl Tracer {
         let id =
             self.graph.borrow_mut().call(&snake_case(entry.node_name()), Target::Op(entry.name.into()), positional, keywords, meta.clone());
         match result {
+            Value::Tensor(_) if self.keeps_values.get() => {}
             Value::Tensor(t) => {
                 self.nodes.borrow_mut().insert(t.id(), id);
                 self.note_sizes(t, id);
