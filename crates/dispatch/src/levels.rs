@@ -143,7 +143,7 @@ pub fn live(t: &Tensor) -> Tensor {
 /// The tensor one level down, where it belongs to this level.
 pub fn unwrap(t: &Tensor, number: usize) -> Tensor {
     match wrapped(t) {
-        Some(w) if w.number == number => w.value,
+        Some(w) if w.number == number && w.alive.get() => w.value,
         _ => t.clone(),
     }
 }
@@ -165,10 +165,12 @@ pub fn below<R>(number: usize, f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// A tensor of a level without its history: another wrapper of what it stands for. `None` for tensors of no level.
+/// A tensor of a level without its history: another wrapper of what it stands for, or that where the level has ended, though another has
+/// its number now. `None` for tensors of no level.
 pub fn detached(t: &Tensor) -> Option<Tensor> {
     let inner = wrapped(t)?;
-    level(inner.number).map(|l| wrap(&inner.value, &l, inner.batch_dim)).or(Some(inner.value))
+    let own = level(inner.number).filter(|_| inner.alive.get());
+    Some(own.map_or(inner.value.clone(), |own| wrap(&inner.value, &own, inner.batch_dim)))
 }
 
 /// Whether a tensor is the very one that another, of a level, stands for.

@@ -82,7 +82,38 @@ fn front(b: &BatchCall, result: Tensor) -> Ruled {
 /// # Errors
 /// Those of the operator.
 pub fn shifted(b: &BatchCall) -> Result<Value> {
+    if names_dims_of_scalars(b) {
+        return with_one_dim(b);
+    }
     b.wrap_all(&dispatch::call(b.entry, shifted_arguments(b)?)?, 0)
+}
+
+/// Whether a call that is no view goes over a dimension of examples that have none: the first and the last of those name all of it.
+fn names_dims_of_scalars(b: &BatchCall) -> bool {
+    let names = |wanted: fn(&str) -> bool| b.entry.schema.arguments.iter().any(|a| wanted(&a.name));
+    let is_view = b.entry.is_view();
+    !is_view && b.args[0].as_tensor().is_some() && b.tensors()[0].rank() == 0 && names(|n| DIMS.contains(&n)) && !names(is_size)
+}
+
+/// The call on examples of one dimension with one element, which its results have no more.
+fn with_one_dim(b: &BatchCall) -> Result<Value> {
+    let mut new = b.map(|i| {
+        let all = i.every(b.size)?;
+        if all.dim() == 1 { t!("unsqueeze", all, -1) } else { Ok(all) }
+    })?;
+    for (argument, value) in b.entry.schema.arguments.iter().zip(&mut new) {
+        if DIMS.contains(&argument.name.as_str()) {
+            let given: Vec<i64> = match &*value {
+                Value::Int(_) => vec![value.int()?],
+                Value::List(dims) => dims.iter().map(Value::int).collect::<Result<_>>()?,
+                _ => Vec::new(),
+            };
+            given.iter().try_for_each(|dim| wrap_dim(*dim, 1).map(drop))?;
+            *value = if matches!(value, Value::Int(_)) { Value::from(1) } else { dims_after_first(1) };
+        }
+    }
+    let mut without = |t: &Tensor| if t.dim() == 2 { t!("squeeze.dim", t, 1) } else { Ok(t.clone()) };
+    b.wrap_all(&dispatch::call(b.entry, new)?.map_tensors(&mut without)?, 0)
 }
 
 /// Positions in a dimension, which are a vector: those of all examples together.
@@ -356,13 +387,15 @@ pub(super) fn constant_pad_nd(b: &BatchCall) -> Ruled {
 pub(super) fn zeros_like_another(b: &BatchCall) -> Ruled {
     let (x, other) = (b.tensor("self")?, b.tensor("other")?);
     let outer = b.call().int("self_num_batch_dims")?;
-    let (x, other, batch) = match (x.batch_dim, other.batch_dim) {
-        (Some(_), None) => (x.front()?, other.value, outer + 1),
-        // The other's items lie in memory one after the other: its own storage says how.
-        (Some(_), Some(_)) => (x.front()?, other.front()?, outer),
-        (None, _) => (x.every(b.size)?, other.front()?, outer),
-    };
-    front(b, t!("_new_zeros_with_same_feature_meta", x, other; self_num_batch_dims = batch)?)
+    if other.batch_dim.is_none() {
+        let zeros = t!("_new_zeros_with_same_feature_meta", x.front()?, other.value; self_num_batch_dims = outer + 1)?;
+        return front(b, zeros);
+    }
+    // The other's items lie in memory one after the other: its own storage says how. Batches of levels within come before them.
+    let x = if x.batch_dim.is_some() { x.front()? } else { x.every(b.size)? };
+    let x = t!("movedim.int", x, 0, outer)?;
+    let zeros = t!("_new_zeros_with_same_feature_meta", x, other.front()?; self_num_batch_dims = outer)?;
+    Ok(Some(b.wrap(&zeros, usize::try_from(outer).ok())))
 }
 
 /// Elements by indices. Where indices have items of their own, so have their places among those of the tensor: one index more says which

@@ -18,6 +18,8 @@ use tensor::Tensor;
 pub use dispatch::levels::{Kind, Level, Randomness, Wrapped, batched, below, current, level, live, set_depth, unwrap, wrap, wrapped};
 
 thread_local! {
+    /// How many functions are functionalized, one within another.
+    static FUNCTIONALIZING: Cell<usize> = const { Cell::new(0) };
     /// Calls that a `grad` level has given to autograd: what was excluded before, and the depth.
     static FRAMES: RefCell<Vec<(Restore, usize)>> = const { RefCell::new(Vec::new()) };
 }
@@ -38,6 +40,28 @@ pub fn reset() {
     levels::reset();
     forward::reset();
     FRAMES.take();
+}
+
+/// While it lives, a script's function runs in `torch.func.functionalize`, which has no level.
+pub struct Functionalizing(());
+
+impl Functionalizing {
+    /// Begins.
+    pub fn enter() -> Functionalizing {
+        FUNCTIONALIZING.set(FUNCTIONALIZING.get() + 1);
+        Functionalizing(())
+    }
+}
+
+impl Drop for Functionalizing {
+    fn drop(&mut self) {
+        FUNCTIONALIZING.set(FUNCTIONALIZING.get() - 1);
+    }
+}
+
+/// Whether a function is being transformed.
+pub fn are_active() -> bool {
+    current().is_some() || FUNCTIONALIZING.get() > 0
 }
 
 /// Begins a level that goes over no items; gives its number.

@@ -138,6 +138,7 @@ pub(crate) fn values_of(inputs: &[PyObjectRef], vm: &VirtualMachine) -> PyResult
 /// `_functionalize(flat_function, inputs, copies_views)`: the results of a function of a list, run functionalized.
 pub fn functionalize(function: PyObjectRef, inputs: &[PyObjectRef], copies_views: bool, vm: &VirtualMachine) -> PyResult {
     let given = values_of(inputs, vm)?;
+    let _within = crate::transforms::levels::Functionalizing::enter();
     let out = functionalized(&flat_function(function, no_output), &given, copies_views).map_err(|e| raise(e, vm))?;
     let items = out.into_iter().map(|v| from_value(v, vm)).collect::<PyResult<Vec<_>>>()?;
     Ok(vm.ctx.new_list(items).into())

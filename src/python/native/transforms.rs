@@ -18,6 +18,12 @@ mod module {
     use crate::dispatch::{Modes, Value, modes, set_modes};
     use crate::transforms::autocast;
 
+    /// Whether a function is being transformed.
+    #[pyfunction]
+    fn are_active() -> bool {
+        levels::are_active()
+    }
+
     fn tensor(o: &PyObjectRef, vm: &VirtualMachine) -> PyResult<Tensor> {
         to_tensor(o).ok_or_else(|| vm.new_type_error("expected a Tensor"))
     }

@@ -28,6 +28,18 @@ fn leave_to_python(t: &Tensor, requires_grad: bool, what: &str) -> Result<()> {
     }
 }
 
+/// What a leaf is to autograd, a function that is transformed may not change: its tensors are those of a level.
+fn refuse_in_transform(what: &str, call: &str, vm: &VirtualMachine) -> PyResult<()> {
+    // What is captured is no part of the level: without a change, it is left out.
+    if !crate::transforms::levels::are_active() || crate::dynamo::tracing::capturing() {
+        return Ok(());
+    }
+    let said = format!(
+        "You are attempting to call {what} inside of a function being transformed by a functorch transform. This is unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call {call} outside of a function being transformed instead."
+    );
+    Err(raise(Error::runtime(said), vm))
+}
+
 /// Reading what a tensor is like makes it an input of the graph that is captured.
 fn touched(zelf: &Py<TensorBase>) {
     // A tensor that cannot be an input fails when it is used.
@@ -336,6 +348,7 @@ impl TensorBase {
     fn requires_grad_(zelf: PyRef<Self>, value: OptionalArg<bool>, vm: &VirtualMachine) -> PyResult {
         let value = value.unwrap_or(true);
         leave_to_python(&zelf.tensor(), value, "Unsupported Tensor.requires_grad_() call").map_err(|e| raise(e, vm))?;
+        refuse_in_transform("Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs)", "requires_grad_()", vm)?;
         meta::set_requires_grad(&zelf.tensor(), value).map_err(|e| raise(e, vm))?;
         Ok(zelf.into())
     }
@@ -485,6 +498,7 @@ impl TensorBase {
         if !meta::requires_grad(&t) {
             return Err(raise(Error::runtime("can't retain_grad on Tensor that has requires_grad=False"), vm));
         }
+        refuse_in_transform("Tensor.retain_grad()", "retain_grad()", vm)?;
         if meta::peek(&t, |m| m.retains_grad) {
             return Ok(());
         }

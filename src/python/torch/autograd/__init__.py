@@ -3,7 +3,7 @@
 import sys
 
 import torch
-from torch import _C, _native_compile
+from torch import _C, _native_compile, _native_transforms
 from torch.overrides import is_tensor_like
 
 __all__ = ["Variable", "Function", "backward", "grad_mode", "grad", "gradcheck", "gradgradcheck", "enable_grad", "no_grad"]
@@ -141,6 +141,11 @@ def backward(
 
 
 def _backward(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs):
+    if _native_transforms.are_active():
+        raise RuntimeError(
+            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
+            "functorch.vjp instead or call backward() outside of functorch transforms."
+        )
     if grad_variables is not None:
         import warnings
 
