@@ -46,6 +46,7 @@ fn quoted(text: &str) -> String {
 impl Recorder {
     /// Remembers that a call failed.
     pub fn note_failure(&self, entry: &'static OpEntry, args: &[Value], error: &Error) {
+        self.failed_call.replace(Some(error.message.clone()));
         // What a script's own operator raises passes through the script's functions.
         let is_own = matches!(entry.rule, Rule::Script);
         let class = match error.kind {
@@ -82,6 +83,7 @@ impl Recorder {
     /// Remembers that a function of the library's, which is one call of the graph, raised: what it is called with is shown in place of the
     /// operator that failed in it.
     pub fn note_raised(&self, written: impl FnOnce() -> String, class: &str, message: &str) {
+        self.failed_call.replace(Some(message.to_owned()));
         let mut failure = self.failure.borrow_mut();
         let known = failure.as_ref().is_some_and(|f| f.message == message);
         let Some(class) = ["ValueError", "TypeError", "IndexError", "RuntimeError"].into_iter().find(|known| *known == class) else {
@@ -110,9 +112,11 @@ impl Recorder {
         };
         let left = shown(&self.as_seen(&Value::Tensor(left.clone())));
         let symbol = if symbol == "**" { "** or pow()" } else { symbol };
+        let message = format!("unsupported operand type(s) for {symbol}: 'Tensor' and '{kind}'");
+        self.failed_call.replace(Some(message.clone()));
         *self.failure.borrow_mut() = Some(Failure {
             class: "TypeError",
-            message: format!("unsupported operand type(s) for {symbol}: 'Tensor' and '{kind}'"),
+            message,
             written: format!("call_function <built-in function {name}>(*({left}, {right}), **{{}})"),
             source: current_source(),
         });
@@ -141,6 +145,11 @@ impl Recorder {
             }
         }
         text
+    }
+
+    /// Whether the call that failed last said this: what is raised then is no statement's of the script.
+    pub fn is_of_failed_call(&self, message: &str) -> bool {
+        self.failed_call.borrow().as_deref() == Some(message)
     }
 
     /// What `torch.compile` raises for the exception of a call that failed with this message; `None` where it comes from elsewhere.

@@ -177,6 +177,17 @@ fn over_operand(c: &Call) -> Specs {
     one(&tensors, result_type(&tensors)?)
 }
 
+const NEGATIVE_LEAKY_RELU: &str = "In-place leakyReLu backward calculation is triggered with a negative slope which is not supported. This is caused by calling in-place forward function with a negative slope, please call out-of-place version instead. File an issue at https://github.com/pytorch/pytorch if you do require supporting in-place leakRelu backward calculation with negative slope";
+const NEGATIVE_ELU: &str = "In-place elu backward calculation is triggered with a negative slope which is not supported. This is caused by calling in-place forward function with a negative slope, please call out-of-place version instead.";
+
+/// A result in the place of the input says which side of zero that was on, unless the slope on one side is negative.
+fn refuse_negative(c: &Call, is_result: &str, slope: &str, said: &str) -> Result<()> {
+    match c.bool(is_result)? && c.float(slope)? < 0.0 {
+        true => Err(Error::runtime(said)),
+        false => Ok(()),
+    }
+}
+
 /// The gradient; where it will be differentiated in turn, of operators that can be as often as one likes.
 fn silu_backward(b: &Backward) -> Result<Grads> {
     let x = x(b)?;
@@ -213,7 +224,10 @@ fn register_backward(b: &mut OpBuilder) {
     });
     b.op(
         "leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result) -> Tensor",
-        Rule::Fresh(over_operand),
+        Rule::Fresh(|c| {
+            refuse_negative(c, "self_is_result", "negative_slope", NEGATIVE_LEAKY_RELU)?;
+            over_operand(c)
+        }),
     );
     b.tags(Tags::ELEMENTWISE).grad("LeakyReluBackwardBackward", &["self"], |b| {
         let mut grads = Grads::new(b);
@@ -250,7 +264,10 @@ fn register_backward(b: &mut OpBuilder) {
         .tags(Tags::ELEMENTWISE);
     b.op(
         "elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor self_or_result) -> Tensor",
-        Rule::Fresh(over_operand),
+        Rule::Fresh(|c| {
+            refuse_negative(c, "is_result", "alpha", NEGATIVE_ELU)?;
+            over_operand(c)
+        }),
     )
     .tags(Tags::ELEMENTWISE);
     b.op("hardswish_backward(Tensor grad_output, Tensor self) -> Tensor", Rule::Fresh(over_operand)).tags(Tags::ELEMENTWISE);

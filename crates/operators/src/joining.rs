@@ -322,8 +322,18 @@ fn roll(call: &Call) -> Result<Vec<Option<TensorSpec>>> {
     if shifts.len() != dims.len() && !(dims.is_empty() && shifts.len() == 1) {
         return Err(Error::runtime(format!("shifts and dimensions must align. shifts: {}, dims:{}", shifts.len(), dims.len())));
     }
-    for d in dims {
+    for d in dims.iter().copied() {
         wrap_dim(d, tensor.dim())?;
+    }
+    // What is computed is joined of two parts, dimension by dimension; what stands for it is said to be contiguous.
+    if !tensor.is_fake() && !dims.is_empty() {
+        if tensor.numel().as_int() == Some(0) {
+            return preserved(tensor);
+        }
+        if suggests_channels_last(&tensor.geometry()) {
+            let (sizes, strides) = (tensor.sizes(), channels_last_strides(&tensor.sizes()));
+            return Ok(vec![Some(TensorSpec::strided(sizes, strides, tensor.dtype(), tensor.device()))]);
+        }
     }
     Ok(like(tensor, tensor.sizes()))
 }

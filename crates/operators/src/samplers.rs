@@ -113,6 +113,11 @@ fn register_rrelu(b: &mut OpBuilder) {
         .classes(OpClasses::NEVER_MERGED | OpClasses::SEEDED)
         .refuses("bi", "leaky_relu_cpu")
         .tags(Tags::POINTWISE);
-    b.op(&format!("rrelu_(Tensor(a!) self, {RANGE}) -> Tensor(a!)"), Rule::Composite(|c| aten!("copy_", c.get("self"), drawn(c)?)))
-        .function();
+    // The derivative reads what was there before.
+    fn drawn_in_place(c: &Call) -> Result<Value> {
+        let mut args = c.args.to_vec();
+        args[0] = t!("clone", c.get("self"))?.into();
+        aten!("copy_", c.get("self"), drawn(&Call { entry: c.entry, args: &args })?)
+    }
+    b.op(&format!("rrelu_(Tensor(a!) self, {RANGE}) -> Tensor(a!)"), Rule::Composite(drawn_in_place)).function();
 }

@@ -218,11 +218,15 @@ pub fn pointwise_strides(sizes: &[SymInt], inputs: &[&Tensor]) -> Result<Vec<Sym
             }
         }
     }
+    // A result that is computed has strides of zero beyond a dimension of no elements, unless it is laid out as if it were contiguous; what
+    // stands for one has none.
+    let is_in_order = perm.iter().rev().copied().eq(0..ndim);
+    let least = if is_in_order || inputs.iter().any(|t| t.is_fake()) { one.clone() } else { zero };
     let mut strides = vec![one.clone(); ndim];
-    let mut next = one.clone();
+    let mut next = one;
     for d in perm {
         strides[d] = next.clone();
-        next = &next * &sizes[d].max(&one);
+        next = &next * &sizes[d].max(&least);
     }
     Ok(strides)
 }

@@ -159,8 +159,10 @@ pub fn call(
             Some(error) => raise(error, vm),
             None if fullgraph && !call.is_refused() => untraced(e, vm),
             None => {
-                // Dynamo does not look into the frame again.
-                if let Some(session) = raised_in.filter(|_| !call.is_refused() && is_of_script(&e, vm) && !may_be_of_operator(&e, vm)) {
+                // Dynamo does not look into the frame again, unless a call is what failed: that it does not observe.
+                if let Some(session) =
+                    raised_in.filter(|_| !call.is_refused() && is_of_script(&e, vm) && !recorder.is_of_failed_call(&said(&e, vm)))
+                {
                     session.function.skip_frame(session.at.get());
                 }
                 e
@@ -265,12 +267,6 @@ fn is_of_operators_class(e: &PyBaseExceptionRef, vm: &VirtualMachine) -> bool {
     let classes = &vm.ctx.exceptions;
     let of_operators = [classes.runtime_error, classes.not_implemented_error, classes.index_error, classes.type_error, classes.value_error];
     of_operators.iter().any(|class| e.class().is(*class))
-}
-
-/// Whether an exception may be an operator's own: no statement raises it. Dynamo does not observe those, but fails to run the call.
-fn may_be_of_operator(e: &PyBaseExceptionRef, vm: &VirtualMachine) -> bool {
-    let is_raised = || crate::python::traceback::source(e).is_some_and(|source| source.code.starts_with("raise"));
-    is_of_operators_class(e, vm) && !is_raised()
 }
 
 /// Whether an entry of a place was compiled for inputs that require gradients as those do that have been read so far.

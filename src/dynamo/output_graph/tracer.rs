@@ -76,6 +76,8 @@ pub struct Recorder {
     pub(in crate::dynamo) is_over: Cell<bool>,
     /// The last call that failed.
     pub(in crate::dynamo) failure: RefCell<Option<Failure>>,
+    /// What the call that failed last said.
+    pub(in crate::dynamo) failed_call: RefCell<Option<String>>,
 }
 
 /// The name of the autograd node that gave a tensor, where it requires grad; empty for a leaf.
@@ -106,6 +108,7 @@ impl Recorder {
             input_name,
             plan,
             failure: RefCell::default(),
+            failed_call: RefCell::default(),
             grad_blocks: RefCell::default(),
             first_outputs: RefCell::default(),
             constants: Cell::new(0),
