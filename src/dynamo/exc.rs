@@ -46,7 +46,6 @@ fn quoted(text: &str) -> String {
 impl Recorder {
     /// Remembers that a call failed.
     pub fn note_failure(&self, entry: &'static OpEntry, args: &[Value], error: &Error) {
-        self.failed_call.replace(Some(error.message.clone()));
         // What a script's own operator raises passes through the script's functions.
         let is_own = matches!(entry.rule, Rule::Script);
         let class = match error.kind {
@@ -145,6 +144,11 @@ impl Recorder {
             }
         }
         text
+    }
+
+    /// Remembers what the call that failed last said.
+    pub fn note_failed_call(&self, error: &Error) {
+        self.failed_call.replace(Some(error.message.clone()));
     }
 
     /// Whether the call that failed last said this: what is raised then is no statement's of the script.

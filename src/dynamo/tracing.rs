@@ -185,3 +185,10 @@ pub(crate) fn reset() {
     super::backends::bundle::reset();
     nn_module::reset();
 }
+
+/// A call that Python made failed.
+pub fn note_failed_call(error: &crate::error::Error) {
+    if let Some(recorder) = recorder() {
+        recorder.note_failed_call(error);
+    }
+}

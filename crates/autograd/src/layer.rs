@@ -5,7 +5,7 @@ use super::lift::{Lift, Lifted};
 use super::meta::{self, CreationMeta};
 use super::node::{Body, Edge, Node, next_seq_nr};
 use super::saved::{SavedVariable, freed};
-use super::views::{ViewStep, allow_write, edges_of, make_view, rebase_history};
+use super::views::{ViewStep, allow_write, become_result, edges_of, make_view, rebase_history};
 use diagnostics::error::{Error, Result};
 use dispatch::foreach::{self, is_foreach};
 use dispatch::saved_fields::FieldKind;
@@ -391,7 +391,11 @@ fn inplace(entry: &'static OpEntry, args: Vec<Value>, wants_grad: bool) -> Resul
         target.bump_version();
     }
     if let Some((node, derivative)) = node {
-        rebase_history(&target, &node)?;
+        match entry.rule {
+            // Other dimensions of a view are nothing to its base.
+            Rule::InplaceView(_) => become_result(&target, &node),
+            _ => rebase_history(&target, &node)?,
+        }
         if let Some(derivative) = derivative {
             save_results(&node, derivative, &[Some(target.clone())])?;
         }

@@ -319,6 +319,13 @@ pub fn rebase_history(target: &Tensor, node: &Rc<Node>) -> Result<()> {
     refresh(target)
 }
 
+/// A tensor is the result of a node, also as the view that it is: its history is that of its base only when somebody writes again.
+pub fn become_result(target: &Tensor, node: &Rc<Node>) {
+    meta::set_history(target, node);
+    let version = target.version();
+    meta::with(target, |m| m.view.iter_mut().for_each(|view| view.version = version));
+}
+
 /// Backward of a write through a view: the written part of the gradient goes through the writer, the rest passes.
 struct CopySlices {
     base: Geometry,

@@ -101,6 +101,11 @@ pub fn current() -> Option<Level> {
     LEVELS.with_borrow(|l| l.get(DEPTH.get().checked_sub(1)?).cloned())
 }
 
+/// Whether a level within this one is in force: what calls here is what that makes of a call.
+pub fn is_below_another(number: usize) -> bool {
+    LEVELS.with_borrow(|l| l.len() > number)
+}
+
 /// The level of a number.
 pub fn level(number: usize) -> Option<Level> {
     LEVELS.with_borrow(|l| l.get(number.checked_sub(1)?).cloned())
@@ -129,6 +134,14 @@ pub fn wrap(value: &Tensor, level: &Level, batch_dim: Option<usize>) -> Tensor {
     *outer.imp().transform.borrow_mut() =
         Some(Box::new(Wrapped { number: level.number, value: value.clone(), batch_dim, alive: level.alive.clone() }));
     outer
+}
+
+/// Makes a tensor stand for what another of its level does, in that one's geometry: it was given other dimensions in place.
+pub fn become_as(t: &Tensor, other: &Tensor) {
+    if let Some(stands_for) = wrapped(other) {
+        t.set_geometry((*other.geometry()).clone());
+        *t.imp().transform.borrow_mut() = Some(Box::new(stands_for));
+    }
 }
 
 /// The tensor, or what it stands for where its level has ended.

@@ -121,7 +121,6 @@ fn register_sums(b: &mut OpBuilder) {
     b.op("add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", Rule::Fresh(sum_spec))
         .doc("`self + alpha * other`.")
         .complex(Complex::ByParts)
-        .auto_linear(&["self"])
         .tags(Tags::COMPLEX_GRAD | Tags::POINTWISE);
     b.grad("AddBackward1", &[], only_self).inplace();
     b.op("sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", Rule::Fresh(sum_spec))

@@ -42,6 +42,8 @@ fn register_arithmetic(b: &mut OpBuilder) {
         t!("add.Tensor", negated, d.t("other_t")?)
     });
     // These read the argument's dtype, and so its primal.
+    b.at("add.Scalar").forward(&["self_t"], |d| Ok(d.t("self_t")?.clone()));
+    b.at("frac").forward(&["self_t"], |d| Ok(d.t("self_t")?.clone()));
     b.at("sub.Scalar").forward(&["self_t", "self_p"], |d| Ok(d.t("self_t")?.clone()));
     b.at("rsub.Scalar").forward(&["self_t", "self_p"], |d| maybe_multiply(t!("neg", d.t("self_t")?)?, d.arg("alpha")));
     b.at("div.Tensor").forward(&["self_t", "other_t", "other_p"], |d| {

@@ -199,7 +199,6 @@ fn register_floats(b: &mut OpBuilder) {
     float(b, "frac", "FracBackward", &[], |b| unary_grad(b, |g| Ok(g.clone())))
         .doc("The part after the point.")
         .refuses("bic", "frac_cpu")
-        .auto_linear(&["self"])
         .inplace();
     float(b, "rad2deg", "Rad2DegBackward", &[], |b| unary_grad(b, |g| t!("mul.Scalar", g, 180.0 / PI)))
         .doc("Radians to degrees.")

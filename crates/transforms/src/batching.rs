@@ -3,12 +3,13 @@
 
 use super::levels::{below, wrap, wrapped};
 use diagnostics::error::{Error, Result};
-use dispatch::levels::{Level, Randomness};
+use dispatch::levels::{self, Level, Randomness};
 use dispatch::{Batch, BatchCall, BatchedTensor, Call, OpEntry, OpRef, Rule, Tags, Type, Value, named, t};
 use operators::batch_rules::{dims_after_first, is_size, prefixed, shifted};
 use tensor::{Dtype, Tensor};
 
 static DROPOUT: OpRef = OpRef::new("dropout");
+static MASKED_SELECT: OpRef = OpRef::new("masked_select");
 
 /// Of two operands, one that is a single element per item is promoted as such: both are brought to the common dtype first.
 fn promote_single(level: &Level, entry: &OpEntry, args: &mut [Value]) -> Result<()> {
@@ -73,22 +74,33 @@ pub fn call(level: &Level, randomness: Randomness, entry: &'static OpEntry, args
     if !batched && !different {
         return below(level.number, || dispatch::call(entry, args));
     }
+    if MASKED_SELECT.is(entry) {
+        return Err(Error::runtime(
+            "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for each batch this would return a differently shaped Tensor. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature.",
+        ));
+    }
+    if selects_by_mask(level, entry, &args) {
+        return Err(Error::runtime(
+            "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with a boolean mask.",
+        ));
+    }
     if entry.tags.has(Tags::DYNAMIC_SHAPE) {
         return Err(Error::runtime(format!(
-            "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{}. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature",
+            "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{}. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature.",
             entry.name["aten.".len()..].trim_end_matches(".default")
         )));
     }
     if matches!(entry.rule, Rule::Data) {
         return Err(Error::runtime(match () {
+            () if levels::is_below_another(level.number) => WITHIN.to_owned(),
             () if named::LOCAL_SCALAR_DENSE.is(entry) => {
                 "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, please try to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch internals, please file a bug report.".to_owned()
             }
-            () if named::IS_NONZERO.is(entry) => CONTROL_FLOW.to_owned(),
-            () => {
-                let name = entry.base_name();
-                format!("vmap: It looks like you attempted to use an operator whose result has a size that depends on data: {name}")
+            () if named::IS_NONZERO.is(entry) => no_truth(args[0].tensor()?).to_owned(),
+            () if entry.base_name() == "allclose" => {
+                "vmap over torch.allclose isn't supported yet. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature.".to_owned()
             }
+            () => format!("Batching rule not implemented for aten::{}. We could not generate a fallback.", entry.base_name()),
         }));
     }
     if !different {
@@ -104,6 +116,10 @@ pub fn call(level: &Level, randomness: Randomness, entry: &'static OpEntry, args
         }
     }
     let out = below(level.number, || physical(level, different, entry, &args))?;
+    if let (Rule::InplaceView(_), Some(Value::Tensor(target)), Value::Tensor(made)) = (entry.rule, args.first(), &out) {
+        levels::become_as(target, made);
+        return Ok(args[0].clone());
+    }
     // What was written to is what was given.
     if entry.is_mutable()
         && let Some(i) = entry.schema.arguments.iter().position(|a| a.mutated)
@@ -145,8 +161,25 @@ fn refuse_write(level: &Level, entry: &OpEntry, args: &[Value]) -> Result<()> {
     )))
 }
 
+/// Why a number of a batched tensor is not known, where another transform asks for it.
+const WITHIN: &str = "vmap: It looks like you're either (1) calling .item() on a Tensor or (2) attempting to use a Tensor in some data-dependent control flow or (3) encountering this error in PyTorch internals. For (1): we don't support vmap over calling .item() on a Tensor, please try to rewrite what you're doing with other operations. For (2): we don't support data-dependent control flow in vmap yet, please file an issue at https://github.com/pytorch/pytorch/issues . For (3): please file an issue.";
+
+/// Whether examples have masks of their own, which select so many elements each.
+fn selects_by_mask(level: &Level, entry: &OpEntry, args: &[Value]) -> bool {
+    let is_mask = |v: &Value| v.as_tensor().is_some_and(|t| t.dtype() == Dtype::Bool && BatchedTensor::of(t, level).batch_dim.is_some());
+    named::INDEX.is(entry) && args.get(1).and_then(|v| v.list().ok()).is_some_and(|indices| indices.iter().any(is_mask))
+}
+
 /// Why a batched tensor cannot decide where Python goes.
-pub const CONTROL_FLOW: &str = "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that yet, please file an issue at https://github.com/pytorch/pytorch/issues .";
+const CONTROL_FLOW: &str = "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that yet, please file an issue at https://github.com/pytorch/pytorch/issues .";
+
+/// The same of a tensor, which may be another transform's of a batched one.
+pub fn no_truth(t: &Tensor) -> &'static str {
+    match wrapped(t) {
+        Some(outer) if outer.batch_dim.is_none() => WITHIN,
+        _ => CONTROL_FLOW,
+    }
+}
 
 /// Every item loses the same elements.
 fn same_dropout(item: &BatchedTensor, args: &[Value]) -> Result<Tensor> {
@@ -189,7 +222,9 @@ fn elementwise(b: &BatchCall) -> Result<Value> {
     if let Some(at) = entry.schema.position("reduction").filter(|at| b.args[*at].int().is_ok_and(|r| r != 0)) {
         return b.wrap_all(&reduced(b, at)?, 0);
     }
-    if let [one] = tensors.as_slice() {
+    // A number beside a tensor is an operand like another: the batch comes to the front.
+    let has_operands = entry.schema.arguments.get(1).is_some_and(|second| matches!(second.ty, Type::Tensor));
+    if let ([one], false) = (tensors.as_slice(), has_operands) {
         let dim = one.batch_dim.unwrap_or(0);
         return b.wrap_all(&dispatch::call(entry, b.map(|i| Ok(i.value.clone()))?)?, dim);
     }

@@ -64,6 +64,12 @@ pub fn are_active() -> bool {
     current().is_some() || FUNCTIONALIZING.get() > 0
 }
 
+/// The number of the functionalization under way, among all that transforms a function; none where none is.
+pub fn functionalized_at() -> Option<usize> {
+    let within = FUNCTIONALIZING.get();
+    (within > 0).then(|| current().map_or(0, |level| level.number) + within)
+}
+
 /// Begins a level that goes over no items; gives its number.
 pub fn push(kind: Kind) -> usize {
     if kind == Kind::Jvp {

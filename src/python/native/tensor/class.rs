@@ -315,6 +315,7 @@ impl TensorBase {
             let said = "Cannot access data pointer of Tensor (e.g. FakeTensor, FunctionalTensor). If you're using torch.compile/export/fx, it is likely that we are erroneously tracing into a custom kernel. To fix this, please wrap the custom kernel into an opaque custom op. Please see the following for details: https://pytorch.org/tutorials/advanced/custom_ops_landing_page.html";
             return Err(raise(Error::runtime(said), vm));
         }
+        super::reading::refuse_wrapped(&t, vm)?;
         if t.numel().as_int() == Some(0) {
             return Ok(0);
         }
@@ -424,6 +425,9 @@ impl TensorBase {
     #[pygetset]
     fn data(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
         let t = zelf.tensor();
+        if crate::transforms::levels::batched(&crate::transforms::levels::live(&t)) {
+            return Err(raise(Error::runtime("accessing `data` under vmap transform is not allowed"), vm));
+        }
         let read = || {
             let alias = crate::t!("detach", &t).map_err(|e| raise(e, vm))?;
             // Where calls are recorded, it is the call's result; else it counts its own writes.

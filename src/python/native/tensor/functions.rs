@@ -27,6 +27,7 @@ mod module {
     use crate::ops::shapes::{default_dtype, set_default_dtype};
     use crate::python::native::calls::imported;
     use crate::tensor::{Dtype, Layout, MemoryFormat, random};
+    use crate::transforms::levels;
 
     #[pyattr(name = "TensorBase")]
     fn class_tensorbase(_vm: &VirtualMachine) -> PyTypeRef {
@@ -479,6 +480,17 @@ mod module {
         crate::autograd::current_graph_task()
     }
 
+    /// A tensor of a transform: its level, and what it stands for there.
+    fn shown_in_level(outer: &levels::Wrapped, vm: &VirtualMachine) -> PyResult<String> {
+        let inner = wrap(&outer.value, vm)?.repr(vm)?.to_string_lossy().into_owned();
+        let indented = inner.lines().map(|line| if line.trim().is_empty() { line.to_owned() } else { format!("    {line}") });
+        let value = indented.collect::<Vec<_>>().join("\n");
+        Ok(match outer.batch_dim {
+            Some(dim) => format!("BatchedTensor(lvl={}, bdim={dim}, value=\n{value}\n)", outer.number),
+            None => format!("GradTrackingTensor(lvl={}, value=\n{value}\n)", outer.number),
+        })
+    }
+
     /// The text `print(tensor)` shows.
     #[pyfunction]
     fn _tensor_repr(tensor: PyObjectRef, class_name: rustpython_vm::builtins::PyStrRef, vm: &VirtualMachine) -> PyResult<String> {
@@ -486,7 +498,13 @@ mod module {
         let t = super::super::reading::with_values(&t, || Unsupported::other("print of a Tensor"), vm)?;
         if let Some(value) = super::super::fake::functional_value(&t).map_err(|e| raise(e, vm))? {
             let text = wrap(&value, vm)?.repr(vm)?.to_string_lossy().into_owned();
-            return Ok(format!("_to_functional_tensor({text})"));
+            return Ok(match levels::functionalized_at() {
+                Some(level) => format!("FunctionalTensor(lvl={level}, value=\\\n{text})"),
+                None => format!("_to_functional_tensor({text})"),
+            });
+        }
+        if let Some(outer) = levels::wrapped(&levels::live(&t)) {
+            return shown_in_level(&outer, vm);
         }
         let grad_fn = meta::grad_fn(&t).map_err(|e| raise(e, vm))?.map(|(node, _)| node.name.clone());
         let is_fake = t.is_fake() && (t.device().kind != crate::tensor::DeviceType::Meta || t.storage().fake_mode() != 0);

@@ -293,7 +293,7 @@ pub fn made_to_require_grad(t: &Tensor) -> Result<()> {
 }
 
 fn dispatch(entry: &'static OpEntry, args: Vec<Value>, requires_grad: bool) -> Result<Value> {
-    let value = call(entry, args)?;
+    let value = call(entry, args).inspect_err(crate::dynamo::tracing::note_failed_call)?;
     if requires_grad && makes_new(entry) {
         made_to_require_grad(value.tensor()?)?;
     }

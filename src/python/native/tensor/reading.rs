@@ -63,7 +63,7 @@ pub fn read_truth(o: &PyObject, vm: &VirtualMachine) -> PyResult<Option<bool>> {
 pub(super) fn truth(t: &Tensor, vm: &VirtualMachine) -> PyResult<bool> {
     let n = t.numel().guard_int().map_err(|e| raise(e, vm))?;
     match n {
-        1 if crate::transforms::levels::batched(t) => Err(raise(Error::runtime(crate::transforms::batching::CONTROL_FLOW), vm)),
+        1 if crate::transforms::levels::batched(t) => Err(raise(Error::runtime(crate::transforms::batching::no_truth(t)), vm)),
         1 if crate::dynamo::tracing::record_assert(t, vm)? => Ok(true),
         1 => {
             let t = with_values(t, || crate::dynamo::tracing::branch_reason(t), vm)?;
@@ -102,8 +102,18 @@ pub fn is_of_trace(t: &Tensor) -> bool {
     is_plain && crate::dispatch::modes().fake && crate::dynamo::tracing::recorder().is_none()
 }
 
+/// Refuses to read the memory of a tensor of a transform: it has none of its own.
+pub fn refuse_wrapped(t: &Tensor, vm: &VirtualMachine) -> PyResult<()> {
+    use crate::transforms::levels::{live, wrapped};
+    match wrapped(&live(t)) {
+        Some(_) => Err(raise(Error::runtime("Cannot access data pointer of Tensor that doesn't have storage"), vm)),
+        None => Ok(()),
+    }
+}
+
 /// A nested list of the elements.
 pub(super) fn nested(t: &Tensor, vm: &VirtualMachine) -> PyResult {
+    refuse_wrapped(t, vm)?;
     let is_integer = t.dtype().is_integral() && t.dtype() != Dtype::Bool;
     let is_exported = || t.is_fake() && crate::aot::trace::current_tracer().is_some_and(|tracer| tracer.sees_script());
     if is_integer && crate::dynamo::tracing::recorder().is_some_and(|r| r.wants_scalars()) || is_exported() {

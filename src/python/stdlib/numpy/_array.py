@@ -7,7 +7,7 @@ numpy runs through backwards are named in `_flips`, beside a tensor that runs fo
 import operator
 
 import torch
-from torch import _native_fake
+from torch import _native_fake, _native_transforms
 
 from numpy import _dtypes
 from numpy._absent import unavailable
@@ -626,6 +626,8 @@ def of_tensor(t, force=False):
         )
     if t.is_meta:
         raise TypeError("can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.")
+    if _native_transforms._level_of(t) is not None:
+        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
     if t.is_conj() or t.is_neg():
         which, instead = ("conjugate", "resolve_conj") if t.is_conj() else ("negative", "resolve_neg")
         raise RuntimeError(f"Can't call numpy() on Tensor that has {which} bit set. Use tensor.{instead}().numpy() instead.")

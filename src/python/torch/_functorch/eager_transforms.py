@@ -8,7 +8,7 @@ import torch
 from torch import _native_aot, _native_compile
 from torch import _native_transforms as _native
 from torch._functorch.vmap import _touch_all, _vmap_list, vmap
-from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
+from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten, treespec_pprint
 
 _TENSOR = torch.Tensor
 
@@ -36,10 +36,18 @@ def _unwrap(tree, level):
     return tree_map(lambda t: _native._unwrap_for_grad(t, level) if isinstance(t, _TENSOR) else t, tree)
 
 
+def _auxiliary(tree, level):
+    """What a function returns beside its result: tensors alone."""
+    for one in tree_flatten(tree)[0]:
+        if not isinstance(one, _TENSOR):
+            raise RuntimeError(f"Expected tensors, got unsupported type {type(one)}")
+    return _unwrap(tree, level)
+
+
 def _differentiable(tree, name):
     def leaf(t):
         if not isinstance(t, _TENSOR):
-            raise ValueError(f"{name}: Expected all arguments to be Tensors, got: {type(t)}")
+            raise ValueError(f"Thing passed to transform API must be Tensor, got {type(t)}")
         return _native._set_tensor_requires_grad(t)
 
     return tree_map(leaf, tree)
@@ -98,7 +106,7 @@ def grad_and_value(func, argnums=0, has_aux=False):
                 )
             flat, spec = tree_flatten(wanted)
             grads = tree_unflatten(_gradients([output], flat), spec)
-            grads, output, aux = _unwrap(grads, level), _unwrap(output, level), _unwrap(aux, level)
+            grads, output, aux = _unwrap(grads, level), _unwrap(output, level), _auxiliary(aux, level) if has_aux else None
         return (grads, (output, aux)) if has_aux else (grads, output)
 
     return wrapper
@@ -127,11 +135,15 @@ def _vjp(func, primals, has_aux=False, argnums=None):
             if not (isinstance(outputs, tuple) and len(outputs) == 2):
                 raise RuntimeError("vjp(f, *primals): output of function f should be a tuple: (output, aux) if has_aux is True")
             outputs, aux = outputs
-            aux = _unwrap(aux, level)
+            aux = _auxiliary(aux, level)
         flat_outputs, out_spec = tree_flatten(outputs)
         for one in flat_outputs:
             if not isinstance(one, _TENSOR):
-                raise RuntimeError(f"vjp(f, *primals): Expected f(*primals) to return only tensors, got unsupported type {type(one)}")
+                raise RuntimeError(f"vjp(f, *primals): expected f(*primals) to return only tensors, got unsupported type {type(one)}")
+            if not (one.is_floating_point() or one.is_complex()):
+                raise RuntimeError(
+                    f"vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype {one.dtype}"
+                )
         results = _unwrap(outputs, level)
 
     def flat_fn(weights):
@@ -141,10 +153,18 @@ def _vjp(func, primals, has_aux=False, argnums=None):
     def vjp_fn(*cotangents):
         given = cotangents[0] if len(cotangents) == 1 else cotangents
         flat, spec = tree_flatten(given)
+        for number, (weight, output) in enumerate(zip(flat, tree_flatten(results)[0])):
+            if not isinstance(weight, _TENSOR):
+                raise TypeError(f"gradients can be either Tensors or None, but got {type(weight).__name__}")
+            if len(flat) == len(flat_outputs) and weight.shape != output.shape:
+                raise RuntimeError(
+                    f"Mismatch in shape: grad_output[{number}] has a shape of {weight.shape} and output[{number}] has a shape of "
+                    f"{output.shape}."
+                )
         if len(flat) != len(flat_outputs):
             raise RuntimeError(
                 f"Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
-                f"cotangents: {spec}, primal output: {out_spec}"
+                f"cotangents: {treespec_pprint(spec)}, primal output: {treespec_pprint(out_spec)}"
             )
         return tree_unflatten(flat_fn(flat), in_spec)
 
@@ -220,8 +240,11 @@ def _jvp(func, primals, tangents, argnums=None, strict=False, has_aux=False):
             if not (isinstance(results, tuple) and len(results) == 2):
                 raise RuntimeError(f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True")
             results, aux = results
-            aux = _unwrap(aux, level)
+            aux = _auxiliary(aux, level)
         flat_results, out_spec = tree_flatten(results)
+        for one in flat_results:
+            if not isinstance(one, _TENSOR):
+                raise RuntimeError(f"{name}: expected f(*primals) to return only tensors, got unsupported type {type(one)}")
         _nonempty_tensors(flat_results, name, "the output of f")
         pairs = [_parts_of_dual(result, strict) for result in flat_results]
         primals_out = [_native._unwrap_for_grad(primal, level) for primal, _ in pairs]

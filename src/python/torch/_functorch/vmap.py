@@ -81,7 +81,7 @@ def _unwrapped(outputs, out_dims, level, size, func):
         dims = list(out_dims)
     if dims is None:
         raise ValueError(
-            f"vmap({get_name(func)}, ..., out_dims={out_dims}): out_dims is not compatible with the structure of `outputs`. "
+            f"vmap({get_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of `outputs`. "
             f"out_dims has structure {tree_flatten(out_dims)[1]} but outputs has structure {spec}."
         )
     taken = [

@@ -98,9 +98,13 @@ def in_level():
 
 def printed(tensor):
     """A dual tensor as PyTorch prints it: its primal, and the tangent behind it. None for any other tensor."""
+    found = _native._level_of(tensor)
+    if found is not None and not any(level.number == found[0] for level in _levels if isinstance(level, _ScriptLevel)):
+        # What a transform's tensor stands for is printed, whatever it is to the transform.
+        return None
     primal, tangent = unpack_dual(tensor)
     if tangent is None:
-        return None
+        return None if found is None else repr(found[2])
     text, suffix = repr(primal)[:-1], f"tangent={tangent!r}"
     width = PRINT_OPTS.linewidth
     fits = len(text) - text.rfind("\n") + 1 + len(suffix) + 2 <= width
