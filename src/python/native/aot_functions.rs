@@ -229,11 +229,18 @@ mod native {
         let module = graph_module::native(&function, vm);
         let attributes = module.as_ref().map(|m| m.attributes.clone()).unwrap_or_default();
         let captured = module.map(|m| m.graph.borrow().clone());
-        let (f, mut specs) = traced_function(function, inputs, vm)?;
+        let (mut f, mut specs) = traced_function(function, inputs, vm)?;
         if option(&args, "dynamic", vm).is_some_and(|o| o.is(&vm.ctx.true_value)) {
             let inputs = crate::python::native::make_fx::values_of(&inputs.try_to_value::<Vec<PyObjectRef>>(vm)?, vm)?;
-            let fake_tensors =
-                crate::python::native::make_fx::fake_inputs(inputs, "__meta_utils_unknown_tensor", true).map_err(|e| raise(e, vm))?.0;
+            let (fake_tensors, symbols) =
+                crate::python::native::make_fx::fake_inputs(inputs, "__meta_utils_unknown_tensor", true).map_err(|e| raise(e, vm))?;
+            // Sizes that values decide are symbols, too.
+            let (called, env) = (f, symbols.env);
+            f = Rc::new(move |inputs: &[Tensor]| {
+                let env = env.clone();
+                let _naming = crate::dispatch::Naming::new(Rc::new(move |most| env.unbacked_size(most)));
+                called(inputs)
+            });
             for (spec, fake) in specs.iter_mut().zip(&fake_tensors) {
                 match fake {
                     Value::Tensor(t) => spec.spec = t.spec(),

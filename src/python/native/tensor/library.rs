@@ -167,16 +167,6 @@ mod module {
         from_value(out, vm)
     }
 
-    /// What the results of a call look like, by what the script says of it.
-    #[pyfunction]
-    fn fake_results(overload: PyRef<PyOverload>, args: PyTupleRef, kwargs: PyDictRef, vm: &VirtualMachine) -> PyResult {
-        let bound = arguments(&overload, &args, &kwargs, vm)?;
-        let fake = |t: &crate::tensor::Tensor| crate::tensor::Tensor::fake(&t.spec());
-        let looks = bound.iter().map(|v| v.map_tensors(&mut |t| fake(t))).collect::<Result<Vec<_>>>().map_err(|e| raise(e, vm))?;
-        let out = crate::dispatch::run_backend(overload.0, &looks, true).map_err(|e| raise(e, vm))?;
-        from_value(out, vm)
-    }
-
     /// What tells a tensor's memory from others'.
     #[pyfunction]
     fn storage_id(tensor: PyObjectRef, vm: &VirtualMachine) -> PyResult<u64> {
