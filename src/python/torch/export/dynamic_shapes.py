@@ -1,11 +1,13 @@
 """Which dimensions of a program's inputs may vary: `Dim`, and how `dynamic_shapes` says it."""
 
+import collections
 import dataclasses
 import inspect
+import re
 
 import torch
 
-__all__ = ["AdditionalInputs", "Dim", "ShapesCollection", "dims"]
+__all__ = ["AdditionalInputs", "Dim", "ShapesCollection", "dims", "refine_dynamic_shapes_from_suggested_fixes"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -187,10 +189,18 @@ def with_paths(tree, path=()):
     return [leaf for key, child in children for leaf in with_paths(child, (*path, key))]
 
 
+# What a container of the arguments is in `dynamic_shapes`; of any other class it is the list of what the class holds.
+_BUILT_IN = (list, tuple, dict, collections.deque)
+
+
 def _mapped(tree, f):
     from torch.utils._pytree import tree_map
 
-    return tree_map(f, tree)
+    def leaf(value):
+        children = _children(value)
+        return f(value) if children is None else [_mapped(child, f) for _, child in children]
+
+    return tree_map(leaf, tree, is_leaf=lambda value: not isinstance(value, _BUILT_IN))
 
 
 def _user_error(message, case=True):
@@ -237,6 +247,8 @@ def _spread(tree, shapes, path, found):
         found.append(_of_leaf(tree, shapes, path))
     elif shapes is None:
         found += [None] * len(with_paths(tree))
+    elif not isinstance(tree, _BUILT_IN) and isinstance(shapes, (dict, tuple)):
+        raise ValueError(f"Node type mismatch; expected {list}, but got {type(shapes)}.")
     elif isinstance(tree, dict) is not isinstance(shapes, dict) and isinstance(shapes, (dict, tuple, list)):
         raise _user_error(
             "Detected mismatch between the structure of `inputs` and `dynamic_shapes`: "
@@ -305,3 +317,65 @@ def _of_leaf(leaf, shape, path):
                 f"(expected {expected}, but got {dim!r} instead)"
             )
     return list(shape)
+
+
+def refine_dynamic_shapes_from_suggested_fixes(msg, dynamic_shapes):
+    """`dynamic_shapes` with what the message of a failed export suggests."""
+    _, found, suggested = msg.partition("Suggested fixes:")
+    if not found:
+        raise _user_error("Suggested fixes not found in error message given to refine_dynamic_shapes_from_suggested_fixes()", case=False)
+    named = _dims_by_name(dynamic_shapes)
+    fixes, relations = {}, {}
+    for line in suggested.strip().split("\n"):
+        name, separator, text = line.strip().partition(" = ")
+        if not separator:
+            break
+        if bounds := re.match(r"Dim\('.*?'(?:, min=(\d+))?(?:, max=(\d+))?", text):
+            lower, upper = (None if bound is None else int(bound) for bound in bounds.groups())
+            fixes[name] = Dim(name, min=lower, max=upper)
+        elif text.isdigit():
+            fixes[name] = int(text)
+        else:
+            relation = re.fullmatch(r"(?:(\d+)\*)?([A-Za-z_]\w*)(?: ([+-]) (\d+))?", text)
+            if relation is None:
+                raise AssertionError(f"sympy.Expr {text} is not a supported equivalence")
+            relations[name] = relation.groups()
+    roots = {root for _, root, _, _ in relations.values()}
+    for name in (*fixes, *relations):
+        if name not in named and name not in roots:
+            raise AssertionError(f"shape_fixes key {name!r} not found in name_to_dim or roots")
+    made = {}
+    for name, (factor, root, sign, summand) in relations.items():
+        dim = fixes[root] if root in fixes else named[root]
+        if factor is not None:
+            dim = int(factor) * dim
+        if sign is not None:
+            dim += int(sign + summand)
+        made[name] = dim
+    fixes.update(made)
+
+    def fixed(dim):
+        if not isinstance(dim, Dim):
+            return dim
+        if dim.__name__ in fixes:
+            return fixes[dim.__name__]
+        root = dim._root
+        if root is not dim and root.__name__ in fixes:
+            return dim._factor * fixes[root.__name__] + dim._summand
+        return dim
+
+    from torch.utils._pytree import tree_map
+
+    return tree_map(fixed, dynamic_shapes)
+
+
+def _dims_by_name(dynamic_shapes):
+    """The dimensions that are named, and those that others are calculated from."""
+    from torch.utils._pytree import tree_leaves
+
+    named = {}
+    for dim in tree_leaves(dynamic_shapes):
+        if isinstance(dim, Dim):
+            named[dim.__name__] = dim
+            named.setdefault(dim._root.__name__, dim._root)
+    return named

@@ -12,7 +12,7 @@ import torch
 from torch.fx.graph import Graph
 from torch.fx.graph_module import GraphModule
 from torch.fx.node import map_aggregate
-from torch.fx.proxy import Proxy, TracerBase
+from torch.fx.proxy import ParameterProxy, Proxy, TracerBase
 from torch.fx.traceback import preserved_annotation
 from torch.nn import Module, Parameter
 
@@ -164,9 +164,15 @@ class Tracer(TracerBase):
                 for name, found in listed():
                     if found is attr_val:
                         if name not in parameter_proxy_cache:
-                            parameter_proxy_cache[name] = self.create_proxy("get_attr", name, (), {})
+                            parameter_proxy_cache[name] = self.create_proxy("get_attr", name, (), {}, proxy_factory_fn=self._factory(name, attr_val))
                         return parameter_proxy_cache[name]
         return attr_val
+
+    def _factory(self, name, value):
+        """What makes the proxy of an attribute: one that tells sizes, where the script asks for that."""
+        if not self.param_shapes_constant or not isinstance(value, Parameter):
+            return None
+        return lambda node: ParameterProxy(self, node, name, value)
 
     def create_arg(self, a):
         if isinstance(a, Parameter):

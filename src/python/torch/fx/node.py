@@ -5,6 +5,7 @@ import operator
 import types
 
 import torch
+from torch.fx.immutable_collections import immutable_dict, immutable_list
 
 # Functions whose call matters though nobody reads the result.
 _side_effectful_functions = {operator.setitem}
@@ -28,9 +29,9 @@ def map_aggregate(a, fn):
         # What operators return with names is a tuple to a graph.
         return type(a)(*items) if hasattr(a, "_make") else tuple(items)
     if isinstance(a, list):
-        return [map_aggregate(item, fn) for item in a]
+        return immutable_list([map_aggregate(item, fn) for item in a])
     if isinstance(a, dict):
-        return {name: map_aggregate(item, fn) for name, item in a.items()}
+        return immutable_dict({name: map_aggregate(item, fn) for name, item in a.items()})
     if isinstance(a, slice):
         return slice(map_aggregate(a.start, fn), map_aggregate(a.stop, fn), map_aggregate(a.step, fn))
     return fn(a)
@@ -209,6 +210,16 @@ class Node:
             module = self.graph.owning_module and self.graph.owning_module.get_submodule(self.target)
             return getattr(module, "_is_impure", False)
         return False
+
+    def normalized_arguments(self, root, arg_types=None, kwarg_types=None, normalize_to_only_use_kwargs=False):
+        """The arguments by the names that the called function or module has for them; None where those are not known."""
+        from torch.fx.operator_schemas import normalize_function, normalize_module
+
+        if self.op == "call_function":
+            return normalize_function(self.target, self.args, self.kwargs, arg_types, kwarg_types, normalize_to_only_use_kwargs)
+        if self.op == "call_module":
+            return normalize_module(root, self.target, self.args, self.kwargs, normalize_to_only_use_kwargs)
+        return None
 
     @staticmethod
     def _pretty_print_target(target):

@@ -113,6 +113,81 @@ class Proxy:
         return tracer.create_proxy("call_function", orig_method, args, kwargs)
 
 
+class ParameterProxy(Proxy):
+    """Stands for a parameter, whose sizes are known."""
+
+    def __init__(self, tracer, node, name, param):
+        super().__init__(node, tracer)
+        if not isinstance(param, torch.nn.Parameter):
+            raise AssertionError(f"Expected Parameter, got {type(param)}")
+        self.param = param
+        self.name = name
+
+    def __repr__(self):
+        return f"ParameterProxy({self.name})"
+
+    shape = property(lambda self: self.param.shape)
+    ndim = property(lambda self: self.param.ndim)
+
+    def size(self):
+        """The parameter's sizes."""
+        return self.param.size()
+
+    def dim(self):
+        """How many there are."""
+        return self.param.dim()
+
+    def numel(self):
+        """How many elements it has."""
+        return self.param.numel()
+
+    nelement = numel
+
+
+class MetaProxy(Proxy):
+    """Stands for a value of which a fake one is known: the nodes made of it know theirs in `meta["val"]`."""
+
+    def __init__(self, node, tracer=None, fake_mode=None):
+        super().__init__(node, tracer)
+        self.fake_mode = fake_mode
+
+    def __repr__(self):
+        return f"MetaProxy({self.node.name})"
+
+    @classmethod
+    def __torch_function__(cls, orig_method, types, args=None, kwargs=None):
+        args, kwargs = args or (), kwargs or {}
+        given = next((arg for arg in args if isinstance(arg, MetaProxy)), None)
+        if given is None:
+            raise AssertionError("No MetaProxy found in arguments, but one is expected.")
+        proxy = super().__torch_function__(orig_method, types, args, kwargs)
+        with given.fake_mode:
+            proxy.node.meta["val"] = orig_method(*[arg.node.meta["val"] if isinstance(arg, Proxy) else arg for arg in args], **kwargs)
+        return MetaProxy(proxy.node, proxy.tracer, given.fake_mode)
+
+
+class Scope:
+    """The module that nodes are made in: its path and class."""
+
+    def __init__(self, module_path, module_type):
+        self.module_path = module_path
+        self.module_type = module_type
+
+
+class ScopeContextManager:
+    """Makes a scope another one for a block."""
+
+    def __init__(self, scope, current_scope):
+        self._scope, self._before = scope, (scope.module_path, scope.module_type)
+        scope.module_path, scope.module_type = current_scope.module_path, current_scope.module_type
+
+    def __enter__(self):
+        return self._scope
+
+    def __exit__(self, *args):
+        self._scope.module_path, self._scope.module_type = self._before
+
+
 class Attribute(Proxy):
     """An attribute of a proxy: a call of it is a call of a method, any other use reads it."""
 

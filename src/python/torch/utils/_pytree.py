@@ -71,7 +71,8 @@ _ELSEWHERE = {
     ),
     **dict.fromkeys(
         "GetAttrKey MappingKey SequenceKey key_get keystr register_dataclass tree_flatten_with_path tree_leaves_with_path "
-        "tree_map_with_path".split(), "_treepaths"
+        "tree_map_with_path is_namedtuple is_namedtuple_class is_namedtuple_instance is_structseq is_structseq_class "
+        "is_structseq_instance".split(), "_treepaths"
     ),
 }  # fmt: skip
 

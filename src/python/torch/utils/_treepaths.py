@@ -155,3 +155,38 @@ __all__ = [
     "GetAttrKey", "MappingKey", "SequenceKey", "children", "key_get", "keystr", "register_dataclass", "tree_flatten_with_path",
     "tree_leaves_with_path", "tree_map_with_path",
 ]  # fmt: skip
+
+
+def is_namedtuple_class(cls):
+    """Whether a class is one of named tuples."""
+    fields = isinstance(cls, type) and issubclass(cls, tuple) and getattr(cls, "_fields", None)
+    is_named = isinstance(fields, tuple) and all(type(name) is str for name in fields)
+    return is_named and callable(getattr(cls, "_make", None)) and callable(getattr(cls, "_asdict", None))
+
+
+def is_namedtuple_instance(obj):
+    """Whether a value is a named tuple."""
+    return is_namedtuple_class(type(obj))
+
+
+def is_namedtuple(obj):
+    """Whether a value is a named tuple, or a class of them."""
+    return is_namedtuple_class(obj if isinstance(obj, type) else type(obj))
+
+
+def is_structseq_class(cls):
+    """Whether a class is one of Python's own tuples with names, such as results of operators."""
+    if not isinstance(cls, type) or cls.__bases__ != (tuple,):
+        return False
+    is_result = cls.__module__ == "torch.return_types"
+    return is_result or all(isinstance(getattr(cls, f"n_{name}fields", None), int) for name in ("", "sequence_", "unnamed_"))
+
+
+def is_structseq_instance(obj):
+    """Whether a value is such a tuple."""
+    return is_structseq_class(type(obj))
+
+
+def is_structseq(obj):
+    """Whether a value is such a tuple, or a class of them."""
+    return is_structseq_class(obj if isinstance(obj, type) else type(obj))

@@ -17,6 +17,9 @@ __all__ = [
     "guard_int", "guard_float", "guard_scalar", "guard_or_false", "guard_or_true", "guard_size_oblivious", "statically_known_true",
     "StatefulSymbolicContext", "SymbolicContext", "StrictMinMaxConstraint", "RelaxedUnspecConstraint", "sym_and", "sym_or",
     "is_symbolic", "is_concrete_int", "has_free_symbols", "free_symbols", "free_unbacked_symbols", "sym_eq", "expect_true",
+    "statically_known_false", "is_concrete_bool", "is_concrete_float", "has_static_value", "is_nested_int", "has_symbolic_sizes_strides",
+    "has_free_unbacked_symbols", "is_accessor_node", "resolve_unbacked_bindings", "is_symbol_binding_fx_node", "guarding_hint_or_throw",
+    "optimization_hint",
 ]  # fmt: skip
 
 
@@ -392,6 +395,11 @@ def statically_known_true(x):
     return x if isinstance(x, bool) else x.node.decided() is True
 
 
+def statically_known_false(x):
+    """Whether it does not hold whatever the symbols are."""
+    return not x if isinstance(x, bool) else x.node.decided() is False
+
+
 def _guard_or(x, otherwise):
     from torch.fx.experimental import _config
 
@@ -423,6 +431,86 @@ def is_symbolic(val):
 def is_concrete_int(a):
     """Whether an integer is a number, by now."""
     return not is_symbolic(a) or a.node.maybe_as_int() is not None
+
+
+def is_concrete_bool(a):
+    """Whether a condition is decided, by now."""
+    return isinstance(a, bool) or str(a.node.expr) in ("True", "False")
+
+
+def is_concrete_float(a):
+    """Whether a float is a number, by now."""
+    return isinstance(a, float) or not free_symbols(a)
+
+
+def has_static_value(a):
+    """Whether a number can be one alone."""
+    if not is_symbolic(a) or not free_symbols(a):
+        return True
+    return type(a) is torch.SymBool and a.node.decided() is not None
+
+
+def is_nested_int(s):
+    """Whether a size is one of a jagged tensor."""
+    return type(s) is torch.SymInt and str(s.node.expr).startswith("j")
+
+
+def has_symbolic_sizes_strides(elem):
+    """Whether a size or stride of a tensor is a symbol."""
+    return any(map(is_symbolic, (*elem.size(), *elem.stride(), elem.storage_offset())))
+
+
+def has_free_unbacked_symbols(x):
+    """Whether there are symbols in it that only a run would know."""
+    return bool(free_unbacked_symbols(x))
+
+
+def is_accessor_node(node):
+    """Whether a node reads a size, a stride, an offset or the number of a tensor."""
+    if node.op == "call_method" and node.target in ("size", "stride", "storage_offset", "item"):
+        return isinstance(node.args[0], torch.fx.Node) and isinstance(node.args[0].meta.get("example_value"), torch.Tensor)
+    return node.op == "call_function" and re.fullmatch(r"aten\.sym_(size|stride|storage_offset|numel)(\.\w+)?", str(node.target)) is not None
+
+
+def resolve_unbacked_bindings(shape_env, bindings):
+    """Where symbols that only a run would know come from, by the symbols."""
+    if bindings is None:
+        return None
+    if shape_env is None:
+        raise AssertionError("shape_env should not be None")
+    return dict(bindings)
+
+
+def is_symbol_binding_fx_node(node):
+    """The symbol that a node brings about: an input, or what only a run would know; else None."""
+    value = node.meta.get("val")
+    if not isinstance(value, torch.SymInt):
+        return None
+    text = str(value.node.expr)
+    symbol = next((name for name in free_symbols(value) if str(name) == text), None)
+    is_bound = symbol is not None and str(symbol) in map(str, node.meta.get("unbacked_bindings") or ())
+    return symbol if node.op == "placeholder" or is_bound else None
+
+
+def guarding_hint_or_throw(a):
+    """The number that a symbolic one has in the example."""
+    if not is_symbolic(a):
+        if type(a) not in (int, bool):
+            raise AssertionError(f"Expected int, got {type(a)}")
+        return a
+    hint = a.node.hint
+    if hint is None:
+        raise GuardOnDataDependentSymNode(f"Could not find a hint of {a.node.expr}")
+    return hint
+
+
+def optimization_hint(a, fallback=None):
+    """A number for decisions that may be wrong: the example's, or `fallback` where only a run would know."""
+    if not is_symbolic(a):
+        if type(a) is not int:
+            raise AssertionError(f"Expected int, got {type(a)}")
+        return a
+    return fallback if a.node.hint is None else a.node.hint
 
 
 def free_symbols(val):
