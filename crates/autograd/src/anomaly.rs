@@ -25,6 +25,25 @@ pub struct Made {
     during: Option<Rc<Node>>,
 }
 
+impl Made {
+    /// The stack, an entry for each place.
+    pub fn entries(&self) -> Vec<String> {
+        let mut entries: Vec<String> = Vec::new();
+        for line in self.stack.split_inclusive('\n') {
+            match entries.last_mut() {
+                Some(last) if !line.starts_with("  File ") => last.push_str(line),
+                _ => entries.push(line.to_string()),
+            }
+        }
+        entries
+    }
+
+    /// The node that was running then.
+    pub fn parent(&self) -> Option<&Rc<Node>> {
+        self.during.as_ref()
+    }
+}
+
 thread_local! {
     static MODE: Cell<(bool, bool)> = const { Cell::new((false, true)) };
     static WITNESS: RefCell<Option<Rc<dyn Witness>>> = const { RefCell::new(None) };

@@ -133,6 +133,24 @@ fn vector(t: &Tensor, n: SymInt) -> TensorSpec {
     TensorSpec::contiguous(vec![n], t.dtype(), t.device())
 }
 
+/// Parameters of another type than the input: a CPU takes only single ones, and those for a short input alone.
+fn check_types(c: &Call) -> Result<()> {
+    let input = c.tensor("input")?;
+    let of_parameters: Vec<Dtype> =
+        ["weight", "bias", "running_mean", "running_var"].iter().filter_map(|name| opt_named(c, name)).map(Tensor::dtype).collect();
+    let is_mixed = of_parameters.first().is_some_and(|dtype| *dtype != input.dtype());
+    if !is_mixed || input.is_fake() || input.device().kind != tensor::DeviceType::Cpu {
+        return Ok(());
+    }
+    if of_parameters.iter().any(|dtype| *dtype != Dtype::Float32) {
+        return Err(Error::runtime("mixed dtype (CPU): expect parameter to have scalar type of Float"));
+    }
+    if !matches!(input.dtype(), Dtype::Float16 | Dtype::BFloat16) {
+        return Err(Error::runtime("mixed dtype (CPU): all inputs must share same datatype."));
+    }
+    Ok(())
+}
+
 fn layer_norm_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     let (input, shape) = (c.tensor("input")?, c.sym_ints("normalized_shape")?);
     let sizes = input.sizes();
@@ -166,6 +184,7 @@ fn layer_norm_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     stats.extend(shape.iter().map(|_| SymInt::Int(1)));
     let make = |sizes| Some(TensorSpec::contiguous(sizes, input.dtype(), input.device()));
     let make_stats = |sizes| Some(TensorSpec::contiguous(sizes, dtype_of_stats(input), input.device()));
+    check_types(c)?;
     let out = if input.is_fake() { Some(traced_layer_norm(c, input, &stats)?) } else { make(sizes) };
     Ok(vec![out, make_stats(stats.clone()), make_stats(stats)])
 }
@@ -371,6 +390,7 @@ fn batch_norm_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     if c.entry.schema.overload == "no_stats" && !c.bool("training")? {
         return Err(Error::value("running_mean must be defined in evaluation mode"));
     }
+    check_types(c)?;
     let training = c.get("training").as_tensor().is_none() && !c.get("training").is_none() && c.bool("training")?;
     // Without training there are no statistics to keep.
     let channels = if training { channels } else { SymInt::Int(0) };
@@ -533,6 +553,7 @@ fn group_norm_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
             return Err(Error::runtime(format!("Expected {name} to be greater than 0, got {count}")));
         }
     }
+    check_types(c)?;
     let stats = vec![c.sym_int("N")?, SymInt::Int(groups)];
     let make = || Some(TensorSpec::contiguous(stats.clone(), input.dtype(), input.device()));
     Ok(vec![Some(spec(input.sizes(), suggested(input), input)), make(), make()])

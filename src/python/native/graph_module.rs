@@ -356,7 +356,9 @@ impl Tell<'_> {
         }
         if let Some(source) = &meta.source {
             let marks = source.marks().map_or_else(String::new, |marks| format!("    {marks}\n"));
-            let trace = format!("  File \"{}\", line {}, in {}\n    {}\n{marks}", source.file, source.line(), source.function, source.code);
+            let sums = if meta.is_gradient_acc { "Gradient addition node due to multiple use of tensor around:" } else { "" };
+            let trace =
+                format!("  File \"{}\", line {}, in {}\n    {}\n{marks}{sums}", source.file, source.line(), source.function, source.code);
             dict.set_item("stack_trace", vm.ctx.new_str(trace).into(), vm)?;
         }
         if let Some(modules) = meta.modules.as_ref().filter(|modules| !modules.called.is_empty() && !meta.is_gradient_acc) {

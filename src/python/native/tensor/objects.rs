@@ -526,8 +526,21 @@ impl PyNode {
         Ok(vm.ctx.new_tuple(items).into())
     }
     #[pygetset]
-    fn metadata(zelf: &Py<Self>, vm: &VirtualMachine) -> PyObjectRef {
-        attached(&zelf.0, |a| a.dict.get_or_insert_with(|| vm.ctx.new_dict().into()).clone())
+    fn metadata(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
+        if let Some(known) = attached(&zelf.0, |a| a.dict.clone()) {
+            return Ok(known);
+        }
+        let dict = vm.ctx.new_dict();
+        if let Some(made) = &zelf.0.made {
+            let entries = made.entries().into_iter().map(|entry| vm.ctx.new_str(entry).into()).collect();
+            dict.set_item("traceback_", vm.ctx.new_list(entries).into(), vm)?;
+            if let Some(parent) = made.parent() {
+                dict.set_item("parent_", PyNode::object(parent.clone(), vm)?, vm)?;
+            }
+        }
+        let dict: PyObjectRef = dict.into();
+        attached(&zelf.0, |a| a.dict = Some(dict.clone()));
+        Ok(dict)
     }
     #[pymethod]
     fn _sequence_nr(zelf: &Py<Self>) -> u64 {

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from torch import _native, _native_aot
 from torch._arguments import unobeyed
+from torch.fx.graph import _PyTreeCodeGen
 from torch.fx.traceback import kept_annotations
 from torch.utils._pytree import tree_flatten, tree_is_leaf, tree_unflatten
 from torch._functorch._aot_autograd.logging_utils import (
@@ -333,4 +334,17 @@ def aot_export_joint_simple(func, args, *, trace_joint, num_params_buffers=0, de
     if not all(child.is_leaf() for child in out["spec"].children()):
         raise RuntimeError(f"aot_export_joint_simple requires individual outputs not to be pytrees. out_spec={out['spec']}")
     describe(module.graph, [PlainAOTInput(i) for i in range(len(flat))], flat, of_native(known), wants_grad)
+    if wants_grad:
+        _as_joint(module, len(flat), len(outputs))
     return module
+
+
+def _as_joint(module, inputs, results):
+    """Makes a joint graph's module take `(primals, tangents)` as lists, and give results and gradients as tuples."""
+    names = [node.name for node in module.graph.nodes if node.op == "placeholder"]
+    values = module.graph.output_node().args[0]
+    _, in_spec = tree_flatten((names[:inputs], names[inputs:]))
+    _, out_spec = tree_flatten((tuple([0] * results), tuple([0] * (len(values) - results))))
+    module.graph.set_codegen(_PyTreeCodeGen(["primals", "tangents"], names, in_spec, out_spec))
+    module._in_spec, module._out_spec = in_spec, out_spec
+    module.recompile()

@@ -55,6 +55,8 @@ class Inputs:
         self.fakes = [self._fakify(t, None, name) for name, t in self.state.items()]
         self.tensors = [i for i, leaf in enumerate(self.leaves) if isinstance(leaf, torch.Tensor)]
         self.user_fakes = {i: self._fakify(self.leaves[i], self.shapes[i], sources[i]) for i in self.tensors}
+        # The symbols that each input was given, before any turned out to be another's.
+        self.first_symbols = [[str(size) for size in fake.shape] for fake in self.user_fakes.values()]
 
     def _fakify(self, t, shape, place):
         if id(t) not in self._known:
@@ -291,8 +293,8 @@ def ordered(native, inputs, mutated, written=()):
             node.name = graph._names.create("copy__default")
             node.args = (buffers[name], node.args[1])
             node.meta["stack_trace"] = node.args[1].meta.get("stack_trace")
-    _read_sizes_of_inputs(graph, placeholders)
     lifted = len(inputs.state) + len(inputs.constants)
+    _read_sizes_of_inputs(graph, placeholders, lifted, getattr(inputs, "first_symbols", ()), bool(mutated))
     specs = _lifted_specs(placeholders[:lifted], inputs)
     users = iter(placeholders[lifted:])
     following = next((n for n in graph.nodes if n.op != "placeholder"), None)
@@ -408,19 +410,32 @@ def _mutation(node, i, inputs, specs):
     return OutputSpec(kind, TensorArgument(node.name), target)
 
 
-def _read_sizes_of_inputs(graph, placeholders):
-    """Reads every symbol off the input that has it, in front of all calls, in place of what computes it elsewhere."""
+def _read_sizes_of_inputs(graph, placeholders, lifted, first_symbols, is_retraced):
+    """Reads every symbol off the input that was given it, in front of all calls, in place of what computes it elsewhere."""
     known = {}
     first = next((n for n in graph.nodes if n.op != "placeholder"), None)
-    read = set()
+    # A symbol that turned out to be another's is read as well, though nobody needs it.
+    read, given = set(), {}
+    sizes = []
+    for i, node in enumerate(placeholders):
+        own = first_symbols[i - lifted] if 0 <= i - lifted < len(first_symbols) else ()
+        for d, size in enumerate(getattr(node.meta.get("val"), "shape", ())):
+            if is_symbolic(size) and re.fullmatch(r"[su]\d+", str(size)):
+                sizes.append((node, d, size, own[d] if d < len(own) else str(size)))
+    if is_retraced:
+        extra = len({symbol for *_, symbol in sizes}) - len({str(size) for _, _, size, _ in sizes})
+        for _ in range(extra):
+            graph._names.create("sym_size_int")
     with graph.inserting_before(first):
-        for node in placeholders:
-            for d, size in enumerate(getattr(node.meta.get("val"), "shape", ())):
-                if is_symbolic(size) and re.fullmatch(r"[su]\d+", str(size)) and str(size) not in known:
-                    made = graph.call_function(torch.ops.aten.sym_size.int, (node, d))
-                    made.meta["val"], made._written = size, str(size)
-                    known[str(size)] = made
-                    read.add(made)
+        for node, d, size, symbol in sizes:
+            if symbol in given:
+                continue
+            made = graph.call_function(torch.ops.aten.sym_size.int, (node, d))
+            made.meta["val"], made._written = size, str(size)
+            given[symbol] = made
+            if symbol == str(size) or str(size) not in known:
+                known[str(size)] = made
+            read.add(made)
     for node in list(graph.nodes):
         value = node.meta.get("val")
         if node in read or node.op != "call_function" or type(value) is not torch.SymInt:

@@ -5,6 +5,7 @@ import enum
 import keyword
 import math
 import re
+from collections import namedtuple
 from dataclasses import dataclass
 
 import torch
@@ -124,6 +125,9 @@ class CodeGen:
         return outputs
 
 
+_PyTreeInfo = namedtuple("_PyTreeInfo", ["orig_args", "in_spec", "out_spec"])
+
+
 class _PyTreeCodeGen(CodeGen):
     """A `forward` of arguments that are trees: it spreads them out, and puts what it returns together.
 
@@ -133,6 +137,11 @@ class _PyTreeCodeGen(CodeGen):
     def __init__(self, arguments, names, in_spec, out_spec, keywords=None):
         self.arguments, self.names, self.keywords = arguments, names, keywords
         self.in_spec, self.out_spec = in_spec, out_spec
+
+    @property
+    def pytree_info(self):
+        """What the trees are."""
+        return _PyTreeInfo([*self.arguments, *(self.keywords or ())], self.in_spec, self.out_spec)
 
     def gen_fn_def(self, free_vars, maybe_return_annotation):
         head = f"def forward({', '.join(['self', *self.arguments, *(self.keywords or ())])}){maybe_return_annotation}:"
@@ -466,7 +475,8 @@ class _Writer:
     def comment(self, node):
         meta = node.meta
         text = "No stacktrace found for following nodes"
-        found = re.search(r'File "(.*)", line (\d+), in (.*)\n *(.*)(?:\n[ ~^]*)?\s*$', node.stack_trace or "")
+        end = r"(?:\n[ ~^]*)?(?:\nGradient addition node .*)?\s*$"
+        found = re.search(r'File "(.*)", line (\d+), in (.*)\n *(.*)' + end, node.stack_trace or "")
         if found:
             file, line, function, code = found.groups()
             text = f"File: {file}:{line} in {function}, code: {code.strip()}"

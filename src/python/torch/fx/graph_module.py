@@ -4,6 +4,7 @@ A graph that the compiler made runs natively as long as nobody has edited it and
 """
 
 import copy
+import re
 
 import torch
 from torch.fx.graph import Graph
@@ -43,6 +44,16 @@ def _assign(value, target, path):
 def _indented(text, spaces):
     first, *rest = text.split("\n")
     return "\n".join([first, *(" " * spaces + line if line.strip() else "" for line in rest)])
+
+
+def _expanded(source):
+    """A function's source with a line for each of its arguments."""
+    head, name, rest = source.partition("def forward(")
+    found = re.match(r'((?:"[^"]*"|[^")])*)\)', rest)
+    if not name or found is None:
+        return source
+    arguments = re.findall(r'(?:"[^"]*"|[^",])+', found.group(1))
+    return f"{head}{name}\n{''.join(f'    {argument.strip()},\n' for argument in arguments)}){rest[found.end():]}"
 
 
 class GraphModule(Module):
@@ -141,18 +152,20 @@ class GraphModule(Module):
             return self._native(*args)
         return super().__call__(*args, **kwargs)
 
-    def print_readable(self, print_output=True, include_stride=False, include_device=False, colored=False, **_):
-        """Prints the code with types and the lines of the script it came from; returns the text."""
-        if self._native is not None:
+    def print_readable(self, print_output=True, include_stride=False, include_device=False, colored=False, *, expanded_def=False, **_):
+        """Prints the code with types and the lines of the script it came from; returns the text. `expanded_def`: a line for each argument."""
+        if self._native is not None and not expanded_def:
             text = self._native.print_readable(False, include_stride=include_stride, include_device=include_device)
         else:
-            text = self._readable(type(self).__name__, include_stride, include_device)
+            text = self._readable(type(self).__name__, include_stride, include_device, expanded_def)
         if print_output:
             print(text)
         return text
 
-    def _readable(self, name, strides, devices):
+    def _readable(self, name, strides, devices, expanded=False):
         source = self.graph.python_code("self", verbose=True, include_stride=strides, include_device=devices).src
+        if expanded:
+            source = _expanded(source)
         text = _indented(f"class {name}(torch.nn.Module):\n" + source.lstrip("\n"), 4)
         below = [c._readable(n, strides, devices) for n, c in self.named_children() if isinstance(c, GraphModule)]
         return text + _indented("\n".join(["", *below]), 4)

@@ -64,6 +64,16 @@ def _with_names_of_constants(graph, constants):
     return {**{name: value for name, value in constants.items() if name not in renamed}, **placed}
 
 
+def _forget(graph, constants):
+    """Takes away what `make_fx` does not tell of nodes, those of subgraphs included."""
+    for node in graph.nodes:
+        for key in ("seq_nr", "original_aten", "stack_trace"):
+            node.meta.pop(key, None)
+    for value in constants.values():
+        if isinstance(value, GraphModule):
+            _forget(value.graph, dict(value.named_children()))
+
+
 def _trace(f, args, table, mode, pre_dispatch):
     flat, spec = tree_flatten(args)
     children = [tree_flatten(arg)[0] for arg in args]
@@ -86,9 +96,7 @@ def _trace(f, args, table, mode, pre_dispatch):
     for node, leaf in zip(graph.find_nodes(op="placeholder"), flat):
         node.meta.setdefault("val", leaf)
     if not has_preserved_node_meta():
-        for node in graph.nodes:
-            node.meta.pop("seq_nr", None)
-            node.meta.pop("original_aten", None)
+        _forget(graph, constants)
     constants = _with_names_of_constants(graph, constants)
     last = graph.output_node()
     in_trees = any(type(arg) in (tuple, list, dict) or len(leaves) != 1 or leaves[0] is not arg for arg, leaves in zip(args, children))
@@ -119,6 +127,7 @@ def make_fx(
 ):
     """A function that runs `f` on its arguments and gives the graph of what it called."""
     unobeyed("make_fx", _allow_fake_constant=(_allow_fake_constant, False), proxy_module_inputs=(proxy_module_inputs, False))
+    unobeyed("make_fx", record_stack_traces=(record_stack_traces, False))
     unobeyed("make_fx", _error_on_data_dependent_ops=(_error_on_data_dependent_ops, True))
     if tracing_mode not in ("real", "fake", "symbolic"):
         raise AssertionError(f"unexpected tracing_mode: {tracing_mode}")
