@@ -328,7 +328,8 @@ fn roll(call: &Call) -> Result<Vec<Option<TensorSpec>>> {
     // What is computed is joined of two parts, dimension by dimension; what stands for it is said to be contiguous.
     if !tensor.is_fake() && !dims.is_empty() {
         if tensor.numel().as_int() == Some(0) {
-            return preserved(tensor);
+            let strides = super::factory::copy_strides(tensor, tensor::MemoryFormat::Preserve)?;
+            return Ok(vec![Some(TensorSpec::strided(tensor.sizes(), strides, tensor.dtype(), tensor.device()))]);
         }
         if suggests_channels_last(&tensor.geometry()) {
             let (sizes, strides) = (tensor.sizes(), channels_last_strides(&tensor.sizes()));

@@ -22,6 +22,22 @@ def allow_in_graph(fn):
     return fn
 
 
+nonstrict_trace = allow_in_graph
+
+
+def dont_skip_tracing(fn=None):
+    """The function itself: what a script wrote is never skipped."""
+    return dont_skip_tracing if fn is None else fn
+
+
+def is_dynamo_supported():
+    """True."""
+    return True
+
+
+is_inductor_supported = is_dynamo_supported
+
+
 def list_backends(exclude_tags=("debug", "experimental")):
     """The names that `torch.compile(backend=...)` takes."""
     from torch._dynamo.backends.registry import list_backends
@@ -34,6 +50,8 @@ def __getattr__(name):
         return __import__(f"torch._dynamo.{name}", fromlist=["_"])
     if name in ("register_backend", "lookup_backend"):
         return getattr(__import__("torch._dynamo.backends.registry", fromlist=[name]), name)
+    if name == "assume_constant_result":
+        return __import__("torch.compiler", fromlist=[name]).assume_constant_result
     if name == "export":
         return __import__("torch._dynamo.exporting", fromlist=[name]).export
     raise AttributeError(f"module 'torch._dynamo' has no attribute '{name}'")

@@ -47,6 +47,16 @@ def compile(
         )
     if disable:
         return model
+    jit = sys.modules.get("torch.jit")
+    if jit is not None and isinstance(model, jit.ScriptModule):
+        raise RuntimeError(
+            "torch.compile does not support compiling torch.jit.script or torch.jit.freeze models directly.\n\n"
+            "Workaround: compile the original eager module instead:\n"
+            "  model = torch.nn.Linear(3, 3)\n"
+            "  compiled_model = torch.compile(model)  # compile the eager module\n\n"
+            "torch.jit.script and torch.jit.freeze are deprecated in favor of torch.compile. See "
+            "https://pytorch.org/docs/main/jit.html for details."
+        )
     unobeyed("torch.compile", **{"options['use_aoti']": ((options or {}).get("use_aoti"), None)})
     # Like PyTorch, this takes it out of the script's dictionary.
     guard_filter = options.pop("guard_filter_fn", None) if isinstance(options, dict) else None
