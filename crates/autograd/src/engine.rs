@@ -9,7 +9,7 @@ use super::views::GradMode;
 use diagnostics::error::{Error, Result};
 use dispatch::t;
 use shape::SymInt;
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use tensor::Tensor;
@@ -19,30 +19,64 @@ thread_local! {
     static LAST: Cell<Option<u64>> = const { Cell::new(None) };
     static ADDING: Cell<bool> = const { Cell::new(false) };
     /// Backwards that are running, and the number of the next one.
-    static TASKS: RefCell<(Vec<i64>, i64)> = const { RefCell::new((Vec::new(), 0)) };
+    static TASKS: RefCell<(Vec<Rc<GraphTask>>, i64)> = const { RefCell::new((Vec::new(), 0)) };
 }
 
 /// The number of the backward that is running (`torch._C._current_graph_task_id()`); -1 outside of one.
 pub fn current_graph_task() -> i64 {
-    TASKS.with_borrow(|t| t.0.last().copied().unwrap_or(-1))
+    TASKS.with_borrow(|t| t.0.last().map_or(-1, |task| task.number))
 }
 
-/// While it lives, a backward is running.
-struct GraphTask;
+/// Whether the backward that is running executes a node, or hands out what arrives there (`torch._C._will_engine_execute_node`).
+///
+/// # Errors
+/// PyTorch's: outside of a backward, and for a leaf whose gradient is asked for.
+pub fn will_execute(node: &Rc<Node>) -> Result<bool> {
+    let Some(task) = TASKS.with_borrow(|t| t.0.last().cloned()) else {
+        return Err(Error::runtime(
+            "_get_should_execute_nodes should only be called during the backward pass, and while a hook of it runs",
+        ));
+    };
+    let nodes = task.nodes.get_or_init(|| dependencies(&task.roots).0.into_keys().collect());
+    let key = node_key(node);
+    let executed = nodes.contains(&key) && task.needed.as_ref().is_none_or(|needed| needed.contains(&key));
+    if executed && task.needed.is_some() && node.edges.borrow().is_empty() {
+        return Err(Error::runtime(
+            "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is currently not supported.",
+        ));
+    }
+    Ok(executed)
+}
+
+/// A backward that runs.
+struct GraphTask {
+    number: i64,
+    roots: Vec<Edge>,
+    /// The nodes that lead to what is asked for, and those asked for; `None` where all run.
+    needed: Option<HashSet<usize>>,
+    /// All nodes below the roots, once somebody asks.
+    nodes: OnceCell<HashSet<usize>>,
+}
+
+/// While it lives, its backward is running.
+struct RunningTask;
 
 impl GraphTask {
-    fn begin() -> Self {
+    fn begin(roots: Vec<Edge>, needed: Option<HashSet<usize>>) -> (Rc<Self>, RunningTask) {
         TASKS.with_borrow_mut(|t| {
-            t.0.push(t.1);
+            let task = Rc::new(GraphTask { number: t.1, roots, needed, nodes: OnceCell::new() });
+            t.0.push(task.clone());
             t.1 += 1;
-        });
-        GraphTask
+            (task, RunningTask)
+        })
     }
 }
 
-impl Drop for GraphTask {
+impl Drop for RunningTask {
     fn drop(&mut self) {
-        TASKS.with_borrow_mut(|t| t.0.pop());
+        let ended = TASKS.with_borrow_mut(|t| t.0.pop());
+        // Outside of the borrow: what ends with it may be a whole tape.
+        drop(ended);
     }
 }
 
@@ -150,7 +184,8 @@ pub fn run_backward(roots: Vec<(Edge, Tensor)>, inputs: Option<&[Edge]>, options
     let mut ready = ReadyQueue::default();
     let _mode = GradMode::set(options.create_graph);
     let _keeping = Keeping(KEEPS.replace(options.retain_graph || options.create_graph));
-    let _task = GraphTask::begin();
+    let (task, _running) = GraphTask::begin(root_edges, needed);
+    let needed = &task.needed;
 
     let deliver = |edge: &Edge,
                    grad: Option<Tensor>,
@@ -203,7 +238,7 @@ pub fn run_backward(roots: Vec<(Edge, Tensor)>, inputs: Option<&[Edge]>, options
                     *slot = grads.get(edge.index).cloned().flatten();
                 }
             }
-            if let Some(needed) = &needed {
+            if let Some(needed) = needed {
                 wanted_below = node.edges.borrow().iter().flatten().any(|e| needed.contains(&node_key(&e.node)));
             }
             if !wanted_below {
@@ -212,7 +247,7 @@ pub fn run_backward(roots: Vec<(Edge, Tensor)>, inputs: Option<&[Edge]>, options
         }
         let edges = node.edges.borrow().clone();
         // With inputs, only edges that lead to one are computed.
-        if let Some(needed) = &needed {
+        if let Some(needed) = needed {
             let pruned = edges.iter().map(|e| e.clone().filter(|e| needed.contains(&node_key(&e.node)))).collect();
             *node.edges.borrow_mut() = pruned;
         }
@@ -280,8 +315,20 @@ fn call_node(node: &Rc<Node>, grads: Vec<Option<Tensor>>, retain: bool) -> Resul
     if !retain {
         node.body.release();
     }
+    if post.is_empty() {
+        return Ok(outputs);
+    }
+    // Hooks see the gradients of the edges that a script sees.
+    let shown = node.body.shown_edges().unwrap_or_else(|| (0..outputs.len()).map(Some).collect());
+    let at = |outputs: &[Option<Tensor>], slot: &Option<usize>| slot.and_then(|slot| outputs.get(slot).cloned().flatten());
+    let mut grads: Vec<_> = shown.iter().map(|slot| at(&outputs, slot)).collect();
     for (_, hook) in post {
-        outputs = (hook.call)(outputs, &seen)?;
+        grads = (hook.call)(grads, &seen)?;
+    }
+    for (slot, grad) in shown.iter().zip(grads) {
+        if let Some(place) = slot.and_then(|slot| outputs.get_mut(slot)) {
+            *place = grad;
+        }
     }
     Ok(outputs)
 }

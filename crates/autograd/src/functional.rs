@@ -3,7 +3,7 @@
 use super::layer::{OpBody, Saved, Shape};
 use super::lift::{Functional, Lift, Lifted, Packed, Part, dtype_number, options, with_sizes};
 use super::lift_nodes::unsupported;
-use super::node::{Edge, Node};
+use super::node::Node;
 use super::saved::freed;
 use diagnostics::error::{Error, Result};
 use dispatch::saved_fields::{FieldKind, SavedField, SavedFields};
@@ -166,14 +166,14 @@ impl OpBody {
     }
 
     /// The edges of PyTorch's node, in its order: one per argument that has a gradient, also where a number or nothing stands for it.
-    pub(super) fn edges_of_fields(&self, node: &Rc<Node>) -> Option<Vec<Option<Edge>>> {
-        let (fields, ranges, edges) = (self.derivative.fields?, ranges(&self.shapes), node.edges.borrow());
+    pub(super) fn edges_of_fields(&self) -> Option<Vec<Option<usize>>> {
+        let (fields, ranges) = (self.derivative.fields?, ranges(&self.shapes));
         let mut shown = Vec::new();
         for (name, is_list) in &fields.inputs {
             let slots = ranges[self.entry.schema.position(name)?].clone();
             match !is_list && slots.is_empty() {
                 true => shown.push(None),
-                false => shown.extend_from_slice(edges.get(slots)?),
+                false => shown.extend(slots.map(Some)),
             }
         }
         Some(shown)

@@ -3,7 +3,7 @@
 use super::forward::DualCall;
 use super::lift::{Lift, Lifted};
 use super::meta::{self, CreationMeta};
-use super::node::{Body, Edge, Node, next_seq_nr};
+use super::node::{Body, Node, next_seq_nr};
 use super::saved::{SavedVariable, freed};
 use super::views::{ViewStep, allow_write, become_result, edges_of, make_view, rebase_history};
 use diagnostics::error::{Error, Result};
@@ -570,8 +570,8 @@ impl Body for OpBody {
         self.shown_field(node, name)
     }
 
-    fn shown_edges(&self, node: &Rc<Node>) -> Option<Vec<Option<Edge>>> {
-        self.edges_of_fields(node)
+    fn shown_edges(&self) -> Option<Vec<Option<usize>>> {
+        self.edges_of_fields()
     }
 
     fn release(&self) {

@@ -139,6 +139,19 @@ pub fn set_history(t: &Tensor, node: &Rc<Node>) {
     with(t, |m| m.grad_fn = Some((node.clone(), index)));
 }
 
+/// A tensor that was written is now result `index` of a node. A gradient that it retains is that of what it is now; its hooks stay where they
+/// are.
+pub(super) fn set_grad_fn(t: &Tensor, node: Rc<Node>, index: usize) {
+    let (before, retains) = with(t, |m| (m.grad_fn.replace((node.clone(), index)), m.retains_grad));
+    if !retains {
+        return;
+    }
+    if let Some((before, _)) = before {
+        before.retain_grad.borrow_mut().retain(|(_, kept)| !std::ptr::eq(kept.as_ptr(), t.imp()));
+    }
+    node.retain_grad.borrow_mut().push((index, t.downgrade()));
+}
+
 /// The accumulator of a leaf that requires grad.
 pub fn accumulator(t: &Tensor) -> Rc<Node> {
     if let Some(node) = peek(t, |m| m.accumulator.upgrade()) {

@@ -72,8 +72,9 @@ pub trait Body {
     }
     /// Frees what was saved.
     fn release(&self) {}
-    /// The edges as PyTorch's node has them; `None` where they are the node's own.
-    fn shown_edges(&self, _node: &Rc<Node>) -> Option<Vec<Option<Edge>>> {
+    /// The edges that PyTorch's node has, in its order, as places among the node's own: none where a number stands, or nothing.
+    /// `None` where they are the node's own.
+    fn shown_edges(&self) -> Option<Vec<Option<usize>>> {
         None
     }
     /// What was saved, where a script may ask: of a compiled function.
@@ -172,7 +173,11 @@ impl Node {
 
     /// What made its inputs, as a script sees it (`next_functions`).
     pub fn next_edges(self: &Rc<Node>) -> Vec<Option<Edge>> {
-        self.body.shown_edges(self).unwrap_or_else(|| self.edges.borrow().clone())
+        let edges = self.edges.borrow();
+        match self.body.shown_edges() {
+            Some(shown) => shown.into_iter().map(|at| at.and_then(|at| edges.get(at).cloned().flatten())).collect(),
+            None => edges.clone(),
+        }
     }
 
     /// Adds an output of the forward; gives the index of its gradient.

@@ -231,12 +231,9 @@ pub fn refresh(view: &Tensor) -> Result<()> {
     };
     let history = meta::peek(&fresh, |m| m.grad_fn.clone());
     if let Some((node, index)) = history {
-        meta::with(view, |m| {
-            m.grad_fn = Some((node, index));
-            if let Some(v) = &mut m.view {
-                v.version = view.version();
-            }
-        });
+        meta::set_grad_fn(view, node, index);
+        let version = view.version();
+        meta::with(view, |m| m.view.iter_mut().for_each(|v| v.version = version));
     }
     Ok(())
 }
@@ -293,7 +290,8 @@ impl Drop for GradMode {
 pub fn rebase_history(target: &Tensor, node: &Rc<Node>) -> Result<()> {
     let info = meta::peek(target, |m| m.view.clone()).filter(|v| v.differentiable);
     let Some(info) = info else {
-        meta::set_history(target, node);
+        let index = node.add_input(target);
+        meta::set_grad_fn(target, node.clone(), index);
         return Ok(());
     };
     node.add_input(target);
@@ -308,14 +306,9 @@ pub fn rebase_history(target: &Tensor, node: &Rc<Node>) -> Result<()> {
     let body = CopySlices { base: (*info.base.geometry()).clone(), view: view_geometry, steps: replay_steps, inner: node.clone() };
     let copy_slices = Node::new("CopySlices", edges, Box::new(body));
     let index = copy_slices.add_input(&info.base);
-    meta::with(&info.base, |m| m.grad_fn = Some((copy_slices, index)));
+    meta::set_grad_fn(&info.base, copy_slices, index);
     // The view's own history is regenerated from the base at once, as PyTorch does.
-    meta::with(target, |m| {
-        m.grad_fn = None;
-        if let Some(v) = &mut m.view {
-            v.version = u64::MAX;
-        }
-    });
+    meta::with(target, |m| m.view.iter_mut().for_each(|v| v.version = u64::MAX));
     refresh(target)
 }
 

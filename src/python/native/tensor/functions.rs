@@ -7,14 +7,14 @@ mod module {
     use rustpython_vm::builtins::PyTypeRef;
     use rustpython_vm::class::PyClassImpl;
     use rustpython_vm::function::{FuncArgs, OptionalArg};
-    use rustpython_vm::{PyObjectRef, PyPayload, PyResult, VirtualMachine};
+    use rustpython_vm::{PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine};
 
     use super::super::convert::{from_value, items, to_tensor, to_value};
     use super::super::errors::raise;
     use super::super::from_python::{legacy_tensor, new_tensor};
     use super::super::hooks;
     use super::super::methods;
-    use super::super::objects::{PyDtype, PyGenerator};
+    use super::super::objects::{PyDtype, PyGenerator, PyNode};
     use super::super::packet::{self, Style};
     use super::super::payload::{TensorBase, set_tensor_class, wrap};
     use super::super::subclass::wrap_as;
@@ -478,6 +478,12 @@ mod module {
     #[pyfunction]
     fn _current_graph_task_id() -> i64 {
         crate::autograd::current_graph_task()
+    }
+
+    /// Whether the backward that is running executes a node.
+    #[pyfunction]
+    fn _will_engine_execute_node(node: PyRef<PyNode>, vm: &VirtualMachine) -> PyResult<bool> {
+        crate::autograd::will_execute(&node.0).map_err(|e| raise(e, vm))
     }
 
     /// A tensor of a transform: its level, and what it stands for there.

@@ -525,6 +525,20 @@ impl PyNode {
             .collect::<PyResult<Vec<PyObjectRef>>>()?;
         Ok(vm.ctx.new_tuple(items).into())
     }
+    /// What it expects of the gradient of each of its results.
+    #[pygetset]
+    fn _input_metadata(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
+        let of = |meta: &crate::autograd::InputMeta| {
+            let sizes = meta.sizes.iter().map(|s| super::convert::from_size(s, vm)).collect::<PyResult<Vec<_>>>()?;
+            let described = vm.import("types", 0)?.get_attr("SimpleNamespace", vm)?.call((), vm)?;
+            described.set_attr("shape", super::size::size_object(sizes, vm)?, vm)?;
+            described.set_attr("dtype", PyDtype::object(meta.dtype, vm)?, vm)?;
+            described.set_attr("device", PyDevice(meta.device).into_pyobject(vm), vm)?;
+            Ok(described)
+        };
+        let each = zelf.0.inputs.borrow().iter().map(of).collect::<PyResult<Vec<_>>>()?;
+        Ok(vm.ctx.new_list(each).into())
+    }
     #[pygetset]
     fn metadata(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
         if let Some(known) = attached(&zelf.0, |a| a.dict.clone()) {

@@ -4,16 +4,33 @@ use rustpython_vm::{AsObject, PyObjectRef, PyResult, VirtualMachine};
 
 use super::convert::{items, to_tensor};
 use super::errors::raise;
+use super::objects::PyNode;
 use super::payload::wrap;
 use crate::autograd::{BackwardOptions, Edge, gradient_edge, run_backward};
 use crate::error::Error;
 use crate::tensor::{MemoryFormat, Tensor};
+
+/// The edge that a `GradientEdge` is, if it is one.
+fn edge_of(o: &PyObjectRef, vm: &VirtualMachine) -> Option<Edge> {
+    if &*o.class().name() != "GradientEdge" {
+        return None;
+    }
+    let node = o.get_attr("node", vm).ok()?;
+    let node = node.downcast_ref::<PyNode>()?.0.clone();
+    let index = o.get_attr("output_nr", vm).ok()?.try_into_value::<usize>(vm).ok()?;
+    Some(Edge { node, index })
+}
 
 /// Where gradients flow from, and the gradients.
 pub(super) fn roots(tensors: &[PyObjectRef], grads: &[PyObjectRef], vm: &VirtualMachine) -> PyResult<Vec<(Edge, Tensor)>> {
     let error = |e: Error| raise(e, vm);
     let mut roots = Vec::new();
     for (i, o) in tensors.iter().enumerate() {
+        if let Some(edge) = edge_of(o, vm) {
+            let grad = grads.get(i).and_then(|g| to_tensor(g)).ok_or_else(|| vm.new_type_error("expected a gradient of an edge"))?;
+            roots.push((edge, grad));
+            continue;
+        }
         let t = to_tensor(o).ok_or_else(|| vm.new_type_error("expected Tensors to differentiate"))?;
         let Some(edge) = gradient_edge(&t).map_err(error)? else {
             return Err(error(Error::runtime(format!("element {i} of tensors does not require grad and does not have a grad_fn"))));
@@ -52,7 +69,13 @@ pub fn backward(args: &[PyObjectRef], vm: &VirtualMachine) -> PyResult {
         return Ok(vm.ctx.new_tuple(Vec::new()).into());
     }
     let tensors: Vec<Tensor> = inputs.iter().filter_map(|o| to_tensor(o)).collect();
-    let edges = edges(&tensors, vm)?;
+    let none = || error(Error::runtime("One of the differentiated Tensors does not require grad"));
+    let edge = |o: &PyObjectRef| match (edge_of(o, vm), to_tensor(o)) {
+        (Some(edge), _) => Ok(edge),
+        (None, Some(t)) => gradient_edge(&t).map_err(error)?.ok_or_else(none),
+        (None, None) => Err(none()),
+    };
+    let edges = inputs.iter().map(edge).collect::<PyResult<Vec<_>>>()?;
     let found = run_backward(roots, Some(&edges), options).map_err(error)?;
     if flag(6) {
         for (t, g) in tensors.iter().zip(&found) {

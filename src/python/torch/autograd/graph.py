@@ -107,25 +107,35 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     tensors = tuple(tensors)
-    state = {"grads": [None] * len(tensors), "count": 0}
+    nodes = [get_gradient_edge(tensor).node for tensor in tensors] if mode == "all" else []
+    # What the hooks of each backward have seen: how many of them, of how many, and the gradients. Backwards nest.
+    seen = {}
 
-    def hook_of(place):
+    def all_of(place):
         def hook(grad):
-            state["grads"][place] = grad
-            state["count"] += 1
-            if mode == "any":
-                if state["count"] == 1:
-                    fn(grad)
-                if state["count"] == len(tensors):
-                    state["count"] = 0
-            elif state["count"] == len(tensors):
-                grads = state["grads"]
-                state.update(grads=[None] * len(tensors), count=0)
-                fn(grads)
+            task = _C._current_graph_task_id()
+            if task == -1:
+                raise AssertionError("expected this hook to be called inside a backward call")
+            if task not in seen:
+                seen[task] = [0, sum(map(_C._will_engine_execute_node, nodes)), [None] * len(tensors)]
+            state = seen[task]
+            state[0] += 1
+            state[2][place] = grad
+            if state[0] == state[1]:
+                del seen[task]
+                fn(state[2])
 
         return hook
 
-    return _Handles(tensor.register_hook(hook_of(place)) for place, tensor in enumerate(tensors))
+    def any_of(grad):
+        task = _C._current_graph_task_id()
+        if task == -1:
+            raise AssertionError("expected this hook to be called inside a backward call")
+        if task not in seen:
+            seen[task] = True
+            fn(grad)
+
+    return _Handles(tensor.register_hook(all_of(place) if mode == "all" else any_of) for place, tensor in enumerate(tensors))
 
 
 def region_activation_memory_budget(budget):
