@@ -350,7 +350,9 @@ fn validate(node: &Rc<Node>, edges: &[Option<Edge>], outputs: Vec<Option<Tensor>
         .map(|(i, (grad, edge))| match (grad, edge) {
             (Some(grad), Some(edge)) => {
                 let expected = edge.node.inputs.borrow().get(edge.index).cloned();
-                expected.map_or(Ok(Some(grad.clone())), |m| fit_gradient(&node.name, i, grad, &m).map(Some))
+                // Counted among the edges that a script sees.
+                let index = || node.body.shown_edges().and_then(|shown| shown.iter().position(|at| *at == Some(i))).unwrap_or(i);
+                expected.map_or(Ok(Some(grad.clone())), |m| fit_gradient(&node.name, index, grad, &m).map(Some))
             }
             _ => Ok(None),
         })
@@ -361,7 +363,7 @@ fn validate(node: &Rc<Node>, edges: &[Option<Edge>], outputs: Vec<Option<Tensor>
 ///
 /// # Errors
 /// PyTorch's, where its sizes can't be reduced to those.
-pub fn fit_gradient(node: &str, index: usize, grad: Tensor, expected: &InputMeta) -> Result<Tensor> {
+pub fn fit_gradient(node: &str, index: impl FnOnce() -> usize, grad: Tensor, expected: &InputMeta) -> Result<Tensor> {
     // A real input of a complex result: only the real part reaches it.
     let grad = if grad.dtype().is_complex() && !expected.dtype.is_complex() { t!("real", grad)? } else { grad };
     let sizes = grad.sizes();
@@ -374,7 +376,8 @@ pub fn fit_gradient(node: &str, index: usize, grad: Tensor, expected: &InputMeta
     } else {
         sum_to(&grad, &expected.sizes)?.ok_or_else(|| {
             Error::runtime(format!(
-                "Function {node} returned an invalid gradient at index {index} - got {sizes:?} but expected shape compatible with {:?}",
+                "Function {node} returned an invalid gradient at index {} - got {sizes:?} but expected shape compatible with {:?}",
+                index(),
                 expected.sizes
             ))
         })?

@@ -14,7 +14,7 @@ pub fn validate_outputs(gradients: &[Value], metadata: &[Value]) -> Result<Vec<V
     let check = |(i, (gradient, expected)): (usize, (&Value, &Value))| {
         let (Value::Tensor(gradient), Value::List(expected)) = (gradient, expected) else { return Ok(gradient.clone()) };
         let expected = input_meta(expected)?;
-        Ok(Value::Tensor(fit_gradient("CompiledAutograd", i, gradient.clone(), &expected)?))
+        Ok(Value::Tensor(fit_gradient("CompiledAutograd", || i, gradient.clone(), &expected)?))
     };
     gradients.iter().zip(metadata).enumerate().map(check).collect()
 }

@@ -106,6 +106,11 @@ pub fn is_below_another(number: usize) -> bool {
     LEVELS.with_borrow(|l| l.len() > number)
 }
 
+/// Whether a level makes other calls of those that a script writes: one that batches, or computes tangents.
+pub fn rewrite_calls() -> bool {
+    LEVELS.with_borrow(|l| l.iter().any(|level| level.kind != Kind::Grad))
+}
+
 /// The level of a number.
 pub fn level(number: usize) -> Option<Level> {
     LEVELS.with_borrow(|l| l.get(number.checked_sub(1)?).cloned())

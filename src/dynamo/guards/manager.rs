@@ -334,7 +334,7 @@ impl Values {
     /// before.
     pub fn idle(&self, place: usize, verdict: &Verdict) -> Option<Vec<String>> {
         let unmet = &verdict.unmet;
-        if verdict.needs.facts.is_empty() || unmet.iter().any(Vec::is_empty) {
+        if unmet.iter().any(Vec::is_empty) {
             return None;
         }
         let mut idle = self.idle.borrow_mut();

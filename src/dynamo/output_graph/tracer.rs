@@ -514,7 +514,10 @@ impl Recorder {
 
     pub(in crate::dynamo) fn record(&self, entry: &'static OpEntry, args: &[Value], result: &Value, inputs: usize) -> Result<()> {
         let (positional, keywords) = entry.schema.shown(args, |_, value| self.argument(value))?;
-        let (shown, name) = match Written::current() {
+        // What a transform makes of a written call is shown as the operators that it is. A factory is called as it was.
+        let is_factory = entry.schema.position("pin_memory").is_some();
+        let is_rewritten = crate::dispatch::levels::rewrite_calls() && !is_factory;
+        let (shown, name) = match Written::current().filter(|_| !is_rewritten) {
             Some(Written::Function(prefix, name)) => {
                 (Shown::Function(format!("{prefix}{name}").into()), name.rsplit('.').next().unwrap_or(name))
             }
@@ -523,9 +526,7 @@ impl Recorder {
                 (Shown::Operator(symbol.into()), entry.base_name())
             }
             // A factory that nobody called from Python.
-            None if entry.schema.position("pin_memory").is_some() => {
-                (Shown::Function(format!("torch.ops.{}", entry.name).into()), entry.base_name())
-            }
+            None if is_rewritten || is_factory => (Shown::Function(format!("torch.ops.{}", entry.name).into()), entry.base_name()),
             _ => (Shown::Function(format!("torch.{}", entry.base_name()).into()), entry.base_name()),
         };
         let target = Target::Torch { op: entry.name.into(), shown };

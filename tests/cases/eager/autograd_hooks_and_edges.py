@@ -94,3 +94,9 @@ try:
     torch.autograd.grad(edge, x)
 except Exception as error:
     print(type(error).__name__, str(error).splitlines()[0])
+
+# What a gradient that does not fit is called counts those edges, too.
+try:
+    x.detach().reshape(1, 2).expand(2, 2).clone().requires_grad_().scatter_add(0, torch.tensor([[0, 1]]), x.expand(2, 2)).sum().backward()
+except RuntimeError as error:
+    print(error)
