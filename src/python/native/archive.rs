@@ -237,7 +237,7 @@ mod tests {
         let found = records(&file).unwrap();
         assert!(found.iter().zip(&given).all(|((a, data), (b, bytes))| a == b && data == bytes) && found.len() == given.len());
         let start = file.as_ptr() as usize;
-        assert!(found.iter().all(|(_, data)| (data.as_ptr() as usize - start) % ALIGNMENT == 0));
+        assert!(found.iter().all(|(_, data)| (data.as_ptr() as usize - start).is_multiple_of(ALIGNMENT)));
     }
 
     #[test]

@@ -25,14 +25,12 @@ class OperatorSupport(OperatorSupportBase):
         self._support_dict = support_dict or {}
 
     def is_node_supported(self, submodules, node):
-        if node.op not in CALLABLE_NODE_OPS:
-            return True
-        target = get_node_target(submodules, node)
-        if target not in self._support_dict:
-            return False
-        if self._support_dict[target] is None:
-            return True
-        positional, named = self._support_dict[target]
+        called = get_node_target(submodules, node) if node.op in CALLABLE_NODE_OPS else None
+        allowed = self._support_dict.get(called, False) if called is not None else None
+        if not allowed:
+            # Nothing is said of its arguments, or it is no call; or it is none of those.
+            return allowed is None
+        positional, named = allowed
         given = [*zip(node.args, positional), *((node.kwargs[name], dtypes) for name, dtypes in named.items() if name in node.kwargs)]
         return all(dtypes is None or not isinstance(arg, torch.fx.Node) or _dtype(arg) in dtypes for arg, dtypes in given)
 
