@@ -100,3 +100,11 @@ try:
     x.detach().reshape(1, 2).expand(2, 2).clone().requires_grad_().scatter_add(0, torch.tensor([[0, 1]]), x.expand(2, 2)).sum().backward()
 except RuntimeError as error:
     print(error)
+
+# An edge among `inputs` of a backward: a leaf's gets its gradient, a result's has nothing to keep it in.
+x, w = leaf(1., 2.), leaf(3., 4.)
+y = x * 2
+torch.autograd.backward((y * w).sum(), inputs=[graph.get_gradient_edge(y), w])
+print(x.grad, w.grad)
+torch.autograd.backward((x * w).sum(), inputs=[graph.get_gradient_edge(x), w])
+print(x.grad, w.grad)

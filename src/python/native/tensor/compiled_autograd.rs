@@ -447,8 +447,7 @@ mod module {
         let flag = |i: usize| args.args.get(i).is_some_and(|o| o.is(&vm.ctx.true_value));
         let error = |e: Error| raise(e, vm);
         let roots = roots(&list(0), &list(1), vm)?;
-        let inputs: Vec<Tensor> = list(3).iter().filter_map(|o| to_tensor(o)).collect();
-        let edges = edges(&inputs, vm)?;
+        let edges = edges(&list(3), vm)?;
         let edges = (!edges.is_empty()).then_some(edges.as_slice());
         let tape = Tape::new(&roots, edges, flag(4)).map_err(error)?;
         let found = CACHE.with_borrow_mut(|cache| cache.find(&tape, flag(5)));

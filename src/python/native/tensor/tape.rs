@@ -49,11 +49,16 @@ pub(super) fn roots(tensors: &[PyObjectRef], grads: &[PyObjectRef], vm: &Virtual
     Ok(roots)
 }
 
-/// Where the gradients of inputs arrive.
-pub(super) fn edges(inputs: &[Tensor], vm: &VirtualMachine) -> PyResult<Vec<Edge>> {
+/// Where the gradients of inputs arrive, which are tensors or edges.
+pub(super) fn edges(inputs: &[PyObjectRef], vm: &VirtualMachine) -> PyResult<Vec<Edge>> {
     let error = |e: Error| raise(e, vm);
     let none = || error(Error::runtime("One of the differentiated Tensors does not require grad"));
-    inputs.iter().map(|t| gradient_edge(t).map_err(error)?.ok_or_else(none)).collect()
+    let edge = |o: &PyObjectRef| match (edge_of(o, vm), to_tensor(o)) {
+        (Some(edge), _) => Ok(edge),
+        (None, Some(t)) => gradient_edge(&t).map_err(error)?.ok_or_else(none),
+        (None, None) => Err(none()),
+    };
+    inputs.iter().map(edge).collect()
 }
 
 /// `_run_backward(tensors, grad_tensors, retain_graph, create_graph, inputs, allow_unreachable, accumulate_grad)`
@@ -68,19 +73,14 @@ pub fn backward(args: &[PyObjectRef], vm: &VirtualMachine) -> PyResult {
         run_backward(roots, None, options).map_err(error)?;
         return Ok(vm.ctx.new_tuple(Vec::new()).into());
     }
-    let tensors: Vec<Tensor> = inputs.iter().filter_map(|o| to_tensor(o)).collect();
-    let none = || error(Error::runtime("One of the differentiated Tensors does not require grad"));
-    let edge = |o: &PyObjectRef| match (edge_of(o, vm), to_tensor(o)) {
-        (Some(edge), _) => Ok(edge),
-        (None, Some(t)) => gradient_edge(&t).map_err(error)?.ok_or_else(none),
-        (None, None) => Err(none()),
-    };
-    let edges = inputs.iter().map(edge).collect::<PyResult<Vec<_>>>()?;
+    let edges = edges(&inputs, vm)?;
     let found = run_backward(roots, Some(&edges), options).map_err(error)?;
     if flag(6) {
-        for (t, g) in tensors.iter().zip(&found) {
-            if let Some(g) = g {
-                crate::autograd::accumulate(t, g.clone()).map_err(error)?;
+        for ((o, edge), g) in inputs.iter().zip(&edges).zip(found) {
+            // An edge to a result of a function has no tensor to accumulate into.
+            let target = to_tensor(o).or_else(|| crate::autograd::accumulated_variable(&edge.node));
+            if let (Some(t), Some(g)) = (target, g) {
+                crate::autograd::accumulate(&t, g).map_err(error)?;
             }
         }
         return Ok(vm.ctx.new_tuple(Vec::new()).into());
