@@ -34,11 +34,13 @@ tool() { # name, version, further flags of cargo install
   local name=$1 version=$2
   shift 2
   if [ "$("${name%-cli}" --version 2>/dev/null)" != "${name%-cli} $version" ]; then
-    # They run for seconds: building them fast is worth more than what optimizing gains, but for the one that reads whole modules.
-    local level=0
-    [ "$name" = wasm-pack ] || level=1
-    CARGO_PROFILE_RELEASE_OPT_LEVEL=$level CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
-      cargo install "$name" --version "=$version" --root target/tools "$@"
+    # They run for seconds: building them fast is worth more than what optimizing gains, but for what reads whole modules.
+    local package reads=()
+    for package in walrus wasmparser wasm-encoder wasm-bindgen-cli-support wasm-bindgen-externref-xform wasm-bindgen-wasm-interpreter; do
+      [ "$name" = wasm-pack ] || reads+=(--config "profile.release.package.$package.opt-level=1")
+    done
+    CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
+      cargo install "$name" --version "=$version" --root target/tools "${reads[@]}" "$@"
   fi
 }
 . scripts/path.sh
