@@ -225,7 +225,10 @@ impl Runtime {
             // one tensor, whose history is that of its last place.
             let hides = p.checked_sub(first_output).is_some_and(|o| self.epilogue.is_unsafe_view(o));
             let is_known = meta::peek(t, |m| m.grad_fn.as_ref().is_some_and(|(known, _)| !Rc::ptr_eq(known, &node)));
-            if hides || is_known || inputs.iter().any(|i| i.is(t)) {
+            if hides {
+                // As PyTorch has it: strides of dimensions of one element are then those of a new view.
+                *t = t!("_unsafe_view", &*t, t.sizes())?.handle();
+            } else if is_known || inputs.iter().any(|i| i.is(t)) {
                 *t = t.handle();
             } else if self.made_by_view(p) {
                 // It goes on being a view, and writes to it are refused.

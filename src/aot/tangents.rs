@@ -62,6 +62,8 @@ pub(super) fn tangent_spec(spec: &TensorSpec, switches: Switches) -> Result<Tens
         return Ok(TensorSpec::contiguous(g.sizes.clone(), spec.dtype, spec.device));
     }
     let strides = match tangent_format(spec)? {
+        // What is laid out so already stays as it is, whatever the strides of its dimensions of one element.
+        Some(format) if layout::is_dense(&Tensor::fake(spec)?, format)? => g.strides.clone(),
         Some(format) => layout::strides(&g.sizes, format),
         None => g.strides.clone(),
     };

@@ -177,6 +177,12 @@ mod native {
         call::recorder().is_some()
     }
 
+    /// Whether a function runs that is one call of the captured graph.
+    #[pyfunction]
+    fn _is_in_call() -> bool {
+        call::recorder().is_some_and(|recorder| recorder.is_in_call())
+    }
+
     /// A parameter or buffer was read, or a number that may be symbolic.
     #[pyfunction]
     fn _touch(value: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {

@@ -301,7 +301,7 @@ fn contract(mut a: Tensor, mut b: Tensor, space: &Space, uses: &mut [usize]) -> 
 }
 
 /// The sum of products over some dimensions, kept as ones: one bmm over (shared, own, summed) dimensions.
-fn sumproduct_pair(left: Tensor, right: Tensor, summed: &[i64]) -> Result<Tensor> {
+fn sumproduct_pair(mut left: Tensor, mut right: Tensor, summed: &[i64]) -> Result<Tensor> {
     if summed.is_empty() {
         return t!("mul.Tensor", left, right);
     }
@@ -318,8 +318,9 @@ fn sumproduct_pair(left: Tensor, right: Tensor, summed: &[i64]) -> Result<Tensor
     if let (Some(right_last), Some(left_first)) = (in_right.last(), in_left.first())
         && right_last < left_first
     {
-        // The other way around the product has its dimensions in the order of the result.
-        return sumproduct_pair(right, left, summed);
+        // The other way around the product has its dimensions in the order of the result. What is one in both stays where it was counted.
+        (left, right) = (right, left);
+        (in_left, in_right) = (in_right, in_left);
     }
     let one = || SymInt::Int(1);
     let (mut n_shared, mut n_left, mut n_right, mut n_sum) = (one(), one(), one(), one());

@@ -432,7 +432,34 @@ fn batch_norm_backward_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     }
     let like = c.opt_tensor("weight").unwrap_or(input);
     let parameter = || Some(vector(like, channels.clone()));
-    masked(c, [Some(spec(input.sizes(), suggested(input), input)), parameter(), parameter()])
+    let of_input = if c.tensor("grad_out")?.is_fake() && !nothing {
+        traced_batch_norm_gradient(c, &channels)?
+    } else {
+        spec(input.sizes(), suggested(input), input)
+    };
+    masked(c, [Some(of_input), parameter(), parameter()])
+}
+
+/// The input's gradient as PyTorch traces it, with the strides of the formula's pointwise steps: those of the gradient that
+/// arrives, while the kernel's result is laid out as the input is.
+fn traced_batch_norm_gradient(c: &Call, channels: &SymInt) -> Result<TensorSpec> {
+    let (grad, input) = (c.tensor("grad_out")?, c.tensor("input")?);
+    let sizes = input.sizes();
+    let mut along = vec![SymInt::Int(1); sizes.len()];
+    along[1] = channels.clone();
+    let per_channel = Tensor::fake(&TensorSpec::contiguous(along, input.dtype(), input.device()))?;
+    let step = |inputs: &[&Tensor]| -> Result<Tensor> {
+        let strides = pointwise_strides(&sizes, inputs)?;
+        Tensor::fake(&TensorSpec::strided(sizes.clone(), strides, input.dtype(), input.device()))
+    };
+    let difference = match c.bool("train")? {
+        true => {
+            let projected = step(&[&step(&[input, &per_channel])?, &per_channel])?;
+            step(&[&step(&[grad, &projected])?, &per_channel])?
+        }
+        false => grad.clone(),
+    };
+    Ok(step(&[&difference, &per_channel])?.spec())
 }
 
 fn instance_norm(c: &Call) -> Result<Value> {

@@ -245,7 +245,8 @@ def _log_outside(method):
 def _warn_outside(function):
     @functools.wraps(function)
     def warn(message, category=None, stacklevel=1, source=None, **kwargs):
-        if _native_compile._is_compiling():
+        # What a function of torch warns of that is a call of the graph, is warned of when it is called with fake tensors.
+        if _native_compile._is_compiling() and not _native_compile._is_in_call():
             if _is_ignored(function):
                 return None
             _native_compile._graph_break("warning")

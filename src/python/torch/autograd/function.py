@@ -60,7 +60,15 @@ class FunctionCtx:
         _native_compile._become_inputs(*saved)
         return saved
 
-    saved_variables = saved_tensors
+    @property
+    def saved_variables(self):
+        """What `saved_tensors` was called; Dynamo does not know it."""
+        if _native_compile._is_compiling():
+            raise AttributeError("'FunctionCtx' object has no attribute 'saved_variables'")
+        import warnings
+
+        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        return self.saved_tensors
 
 
 def _variables(what, args):

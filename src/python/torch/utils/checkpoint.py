@@ -13,7 +13,7 @@ from torch.utils._checkpoint_frame import CheckpointError, GraphExecGroup
 __all__ = [
     "checkpoint", "checkpoint_sequential", "CheckpointError", "CheckpointFunction", "CheckpointPolicy",
     "noop_context_fn", "create_selective_checkpoint_contexts", "set_checkpoint_early_stop", "set_checkpoint_debug_enabled",
-    "GraphExecGroup", "DefaultDeviceType",
+    "GraphExecGroup", "DefaultDeviceType", "get_device_states", "set_device_states",
 ]  # fmt: skip
 
 # What the blocks below say for all calls inside; None where they say nothing.
@@ -111,6 +111,23 @@ def check_backward_validity(inputs):
         import warnings
 
         warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+
+
+def get_device_states(*args):
+    """The devices beside the CPU that tensors among the arguments are on, and the state of the generator of each."""
+    from torch.utils._pytree import tree_leaves
+
+    tensors = [one for one in tree_leaves(args) if isinstance(one, torch.Tensor)]
+    devices = list(dict.fromkeys(one.get_device() for one in tensors if one.device.type not in ("cpu", "meta")))
+    return devices, [torch.cuda.get_rng_state(device) for device in devices]
+
+
+def set_device_states(devices, states, *, device_type=None):
+    """Gives the generators of devices the states that `get_device_states` read."""
+    if device_type == "meta":
+        return
+    for device, state in zip(devices, states):
+        torch.cuda.set_rng_state(state, device)
 
 
 def _autocast_options():
