@@ -3,7 +3,7 @@
 
     python tests/record.py [PATTERN ...] [--jobs N] [--list] [--missing]
 
-with a Python 3.11 that has PyTorch 2.15, numpy, networkx, scipy, tabulate, tqdm, einops and z3-solver. PATTERN is a part of `TOPIC/NAME` (a case of
+with a Python 3.11 that has PyTorch 2.15, numpy, networkx, scipy, tabulate, tqdm, einops, packaging and z3-solver. PATTERN is a part of `TOPIC/NAME` (a case of
 tests/cases) or of `data/NAME` (recorders/data.py lists them); without one, everything is recorded. `--list` only names what would be,
 `--missing` leaves out cases that have a recording.
 """
