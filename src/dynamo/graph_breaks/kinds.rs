@@ -12,6 +12,7 @@ const KINDS: &[(&str, Make)] = &[
         let kind = [format!("functions.{}", text(args, 2))];
         Unsupported::builtin(text(args, 0), &[text(args, 1).to_owned()], &kind)
     }),
+    ("check_message", |_| check_message()),
     ("context_manager", |args| Unsupported::context_manager(text(args, 0))),
     ("disabled", |args| Unsupported::disabled(text(args, 0), given(args, 1))),
     ("higher_order_operator", |args| Unsupported::higher_order_operator(text(args, 0))),
@@ -29,6 +30,20 @@ const KINDS: &[(&str, Make)] = &[
     ("unknown_builtin", |args| Unsupported::unknown_builtin(text(args, 0), text(args, 1))),
     ("warning", |_| Unsupported::warning()),
 ];
+
+/// The message of a `torch._check` is a function of what the call computes.
+fn check_message() -> Unsupported {
+    Unsupported::new(
+        9158,
+        "Can't convert torch._check*() message closure",
+        "The message argument of torch._check*() must be a function whose closure variables are Python constants.",
+        "NestedUserFunctionVariable()",
+        &[
+            "Remove closure variables that reference non-constant values, e.g. remove references to tensor `x` in `lambda: f'{x} failed check'`",
+            "It may be possible to write Dynamo tracing rules for this code. Please report an issue to PyTorch if you encounter this graph break often and it is causing performance issues.",
+        ],
+    )
+}
 
 fn given(args: &[Option<String>], i: usize) -> Option<&str> {
     args.get(i)?.as_deref()

@@ -33,7 +33,7 @@ _PARTS = {
         "use_deterministic_algorithms are_deterministic_algorithms_enabled set_deterministic_debug_mode "
         "get_deterministic_debug_mode compiled_with_cxx11_abi get_device "
         "is_deterministic_algorithms_warn_only_enabled set_float32_matmul_precision get_float32_matmul_precision "
-        "sym_int sym_float sym_not sym_max sym_min sym_ite sym_sum _sym_sqrt _sym_cos _sym_cosh _sym_sin _sym_sinh _sym_tan "
+        "sym_int sym_float sym_not sym_max sym_min sym_ite sym_sum sym_sqrt _sym_sqrt _sym_cos _sym_cosh _sym_sin _sym_sinh _sym_tan "
         "_sym_tanh _sym_asin _sym_acos _sym_atan _sym_log2 _check _check_is_size _check_index _check_value "
         "_check_type _check_not_implemented _check_with _check_tensor_all"
     ),

@@ -1,6 +1,8 @@
 """Small functions of `torch` itself: types and names, defaults, numbers that may be symbolic, checks."""
 
 import builtins
+import enum
+import types
 
 import torch
 from torch import _C, _native_compile
@@ -262,6 +264,7 @@ _FUNCTIONS_OF_NUMBERS = "sqrt cos cosh sin sinh tan tanh asin acos atan log2"
 for _name in _FUNCTIONS_OF_NUMBERS.split():
     globals()[f"_sym_{_name}"] = _function_of_number(_name)
 del _name
+sym_sqrt = globals()["_sym_sqrt"]
 
 
 def sym_not(a):
@@ -308,6 +311,30 @@ def _constant_message(message):
     return message if isinstance(message, str) else None
 
 
+def _is_constant(value, seen=()):
+    """Whether Dynamo takes a value for a constant."""
+    if isinstance(value, (list, tuple, set, frozenset, dict)):
+        items = [*value.keys(), *value.values()] if isinstance(value, dict) else value
+        return builtins.all(_is_constant(item, seen) for item in items)
+    if isinstance(value, types.FunctionType):
+        is_made_here = "<locals>" in value.__qualname__ and (value.__module__ or "").split(".")[0] != "torch"
+        return not is_made_here or value not in seen and _closes_over_constants(value, (*seen, value))
+    symbolic = (torch.SymInt, torch.SymFloat, torch.SymBool)
+    plain = (int, float, complex, str, bytes, type, types.ModuleType, types.BuiltinFunctionType, type(torch.relu), enum.Enum)
+    own = (torch.dtype, torch.device, torch.layout, torch.memory_format)
+    return value is None or value is ... or isinstance(value, (*plain, *own)) and not isinstance(value, symbolic)
+
+
+def _closes_over_constants(function, seen=()):
+    """Whether the variables of its surroundings that a function reads are constants: else Dynamo ends the graph before a check that
+    says what the function gives."""
+    cells = getattr(function, "__closure__", None) or ()
+    try:
+        return builtins.all(_is_constant(cell.cell_contents, seen) for cell in cells)
+    except ValueError:
+        return False
+
+
 def _check_with(error_type, cond, message):
     """Raises `error_type` with what `message` says, or returns, unless `cond`."""
     if not isinstance(cond, (bool, torch.SymBool)):
@@ -335,26 +362,31 @@ def _check_with(error_type, cond, message):
 
 def _check(cond, message=None):
     """RuntimeError unless `cond`."""
+    _closes_over_constants(message) or _native_compile._leave("check_message")
     _check_with(RuntimeError, cond, message)
 
 
 def _check_index(cond, message=None):
     """IndexError unless `cond`."""
+    _closes_over_constants(message) or _native_compile._leave("check_message")
     _check_with(IndexError, cond, message)
 
 
 def _check_value(cond, message=None):
     """ValueError unless `cond`."""
+    _closes_over_constants(message) or _native_compile._leave("check_message")
     _check_with(ValueError, cond, message)
 
 
 def _check_type(cond, message=None):
     """TypeError unless `cond`."""
+    _closes_over_constants(message) or _native_compile._leave("check_message")
     _check_with(TypeError, cond, message)
 
 
 def _check_not_implemented(cond, message=None):
     """NotImplementedError unless `cond`."""
+    _closes_over_constants(message) or _native_compile._leave("check_message")
     _check_with(NotImplementedError, cond, message)
 
 
