@@ -194,7 +194,7 @@ fn run_compiled(function: &Rc<CompiledFunction>, mut captured: CapturedGraph, pl
     for input in captured.touched.iter().filter(|i| !i.source.is_number) {
         function.seen.borrow_mut().note(CodeId { place, closure: about.closure }, &input.source, &input.real.geometry());
     }
-    count_frame(true);
+    count_frame(false);
     count("stats", "calls_captured", captured.written().nodes().filter(|n| n.opcode == crate::graph::Opcode::Call).count());
     let inputs = captured.inputs.clone();
     if let Some(rest) = &*about.resumed.borrow() {
@@ -204,6 +204,11 @@ fn run_compiled(function: &Rc<CompiledFunction>, mut captured: CapturedGraph, pl
     let (captured, compiled, mut reported) = compile_until_it_holds((function, place), captured, about)?;
     if compiled.is_some() && !function.is_skipped(place) {
         count("stats", "unique_graphs", 1);
+    }
+    // A frame is in order once its backend has compiled it and the sizes that vary are those that may.
+    let violated = captured.violated_constraints().filter(|_| compiled.is_some());
+    if violated.is_none() {
+        count("frames", "ok", 1);
     }
     if matches!(&function.asked.backend, Backend::Named(name) if name == "inductor") {
         freezing::discard(&captured, || about.modules())?;
@@ -216,7 +221,7 @@ fn run_compiled(function: &Rc<CompiledFunction>, mut captured: CapturedGraph, pl
         function.skip_frame(place);
         return run_uncompiled(function, place, &captured);
     };
-    if let Some(message) = captured.violated_constraints() {
+    if let Some(message) = violated {
         return Err(exception("torch.fx.experimental.symbolic_shapes", "ConstraintViolationError", &message));
     }
     let needs = about.verdict.borrow().needs.clone();
