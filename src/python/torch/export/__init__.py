@@ -39,14 +39,15 @@ def export(
     unobeyed("torch.export.export", prefer_deferred_runtime_asserts_over_guards=(deferred, False))
     from torch._dynamo.exc import UserError
     from torch._errors import GuardOnDataDependentSymNode
+    from torch.fx.experimental.symbolic_shapes import ConstraintViolationError
 
     from ._trace import trace
 
     if not isinstance(mod, torch.nn.Module):
         raise ValueError(f"Expected `mod` to be an instance of `torch.nn.Module`, got {type(mod)}.")
     try:
-        return trace(mod, args, kwargs, dynamic_shapes, preserve_module_call_signature)
-    except (UserError, GuardOnDataDependentSymNode) as error:
+        return trace(mod, args, kwargs, dynamic_shapes, preserve_module_call_signature, strict)
+    except (UserError, GuardOnDataDependentSymNode, ConstraintViolationError) as error:
         said = _in_full(error) if isinstance(error, GuardOnDataDependentSymNode) else error
         error.args = (f"{said}\n\n{_ADVICE}",)
         raise

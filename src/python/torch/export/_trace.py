@@ -3,7 +3,6 @@
 import inspect
 import operator
 import re
-import warnings
 from dataclasses import dataclass
 
 import torch
@@ -12,7 +11,8 @@ from torch.fx._native_graph import python_graph
 from torch.fx.experimental.symbolic_shapes import ShapeEnv, is_symbolic
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
-from ._constraints import bounds_of, check_constraints, range_constraints
+from ._attributes import Attributes
+from ._constraints import bounds_of, check_constraints, guards, range_constraints
 from ._grad_mode import extract_regions, name_inputs
 from ._lines import library_line
 from ._module_calls import NO_STACK, ModuleCalls
@@ -70,6 +70,7 @@ class Inputs:
             return None
         if not isinstance(dim, Dim):
             return [dim.min, dim.max]
+        _check_example(t.shape[d], dim)
         if dim._root is dim or dim._root.__name__ in self._said:
             return [dim.min, dim.max]
         value, rest = divmod(t.shape[d] - dim._summand, dim._factor)
@@ -79,6 +80,15 @@ class Inputs:
         if root.__name__ not in self._roots:
             self._roots[root.__name__] = self.shape_env._symbols.root(root.__name__, value, max(root.min, 2), root.max)
         return self._roots[root.__name__] * dim._factor + dim._summand
+
+
+def _check_example(size, dim):
+    """Raises where the example's own size is none that a named dimension allows."""
+    from torch.fx.experimental.symbolic_shapes import ConstraintViolationError, int_oo
+
+    least = max(dim.min, 2)
+    if size >= 2 and not least <= size <= (size if dim.max is None else dim.max):
+        raise ConstraintViolationError(f"{size} not in range [{least}, {int_oo if dim.max is None else dim.max}]")
 
 
 def _name_of(mod, kind):
@@ -105,16 +115,7 @@ def source(path):
     return f"L['{path[0]}']" + "".join(f".{key}" if isinstance(key, Attribute) else f"[{key!r}]" for key in path[1:])
 
 
-def _attributes(mod):
-    found = {}
-    for prefix, module in mod.named_modules():
-        for name, value in vars(module).items():
-            if isinstance(value, torch.Tensor):
-                found[f"{prefix}.{name}" if prefix else name] = value
-    return found
-
-
-def trace(mod, args, kwargs, dynamic_shapes, preserved=()):
+def trace(mod, args, kwargs, dynamic_shapes, preserved=(), strict=False):
     """The program of a module's `forward`, for inputs like these. `preserved`: the modules whose signatures are kept."""
     from torch._dynamo.exc import UserError
 
@@ -127,7 +128,7 @@ def trace(mod, args, kwargs, dynamic_shapes, preserved=()):
     inputs = Inputs(mod, args, kwargs or {}, dynamic_shapes)
     count, result = len(inputs.state), {}
     calls = inputs.calls = ModuleCalls(mod, preserved)
-    before = _attributes(mod)
+    attributes = Attributes(mod)
 
     def flat_function(values):
         state, given = dict(zip(inputs.state, values)), iter(values[count:])
@@ -143,34 +144,29 @@ def trace(mod, args, kwargs, dynamic_shapes, preserved=()):
 
     fakes = [*inputs.fakes, *inputs.user_fakes.values()]
     names = [f"arg{i}_1" for i in range(len(fakes))]
-    # Programs are exported for any device: what one backend has of its own is left out.
-    with torch.backends.cudnn.flags(enabled=False):
-        native, constants = _native_aot._export(flat_function, names, fakes, count, inputs.shape_env._symbols)
-    after = _attributes(mod)
-    changed = [name for name, value in after.items() if before.get(name) is not value]
-    if changed:
-        for name in changed:
-            owner, _, attribute = name.rpartition(".")
-            setattr(mod.get_submodule(owner), attribute, before.get(name))
-        several = len(changed) > 1
-        warnings.warn(
-            f"The tensor {'attributes' if several else 'attribute'} {', '.join(f'self.{name}' for name in changed)} "
-            f"{'were' if several else 'was'} assigned during export. Such attributes must be registered as buffers using the "
-            "`register_buffer` API (https://pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.register_buffer).",
-            stacklevel=3,
-        )
+    try:
+        # Programs are exported for any device: what one backend has of its own is left out.
+        with torch.backends.cudnn.flags(enabled=False):
+            native, constants = _native_aot._export(flat_function, names, fakes, count, inputs.shape_env._symbols)
+    finally:
+        attributes.put_back(strict)
     check_constraints(inputs)
     _place_library_calls(native, mod, calls)
-    paths = {id(value): name for name, value in before.items()}
+    paths = {id(value): name for name, value in attributes.tensors()}
     lifted = (f"lifted_tensor_{i}" for i in range(len(constants)))
     inputs.constants = {paths.get(id(t)) or next(lifted): t for t in constants}
     graph, regions, signature, named = ordered(native, inputs, [], result["written"])
-    constants = {**inputs.constants, **{name: t for name, t in inputs.buffers.items() if not inputs.persistent[name]}}
+    transient = {name: t for name, t in inputs.buffers.items() if not inputs.persistent[name]}
+    # Dynamo finds other constants later than buffers.
+    constants = {**transient, **inputs.constants} if strict else {**inputs.constants, **transient}
     state_dict = {**inputs.parameters, **{name: t for name, t in inputs.buffers.items() if inputs.persistent[name]}}
-    return ExportedProgram(
+    program = ExportedProgram(
         graph, regions, signature, state_dict, range_constraints(inputs), constants, inputs,
         Traced(native, result["written"], None, {node.name: name for name, node in named.items()}), result["spec"], calls.signatures(named),
     )  # fmt: skip
+    # A script that compares sizes of the program's values later on adds nothing to what a call is checked for.
+    program._checked = list(guards(inputs, program.range_constraints))
+    return program
 
 
 @dataclass

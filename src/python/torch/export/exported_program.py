@@ -108,6 +108,8 @@ class ExportedProgram:
 
     # Of a program that was in a file: the conditions on sizes that it tells.
     _told_guards = None
+    # Of one that was exported: what a call is checked for, as it was then.
+    _checked = None
 
     @property
     def _guards_code(self):
@@ -275,7 +277,7 @@ def _unlifted(program, check_guards):
     count = len(positional.children())
     codegen = _PyTreeCodeGen(names[:count], [n.name for n in users], inputs.in_spec, program._out_spec, names[count:])
     graph.set_codegen(codegen)
-    root = {**attributes, **dict(program.graph_module.named_children()), **({"_guards_fn": GuardsFn(guards(inputs, program.range_constraints, program._told_guards))} if check_guards else {})}
+    root = {**attributes, **dict(program.graph_module.named_children()), **({"_guards_fn": GuardsFn(program._checked or guards(inputs, program.range_constraints, program._told_guards))} if check_guards else {})}
     module = _Unlifted(root, graph, "GraphModule")
     # It is the last of the children.
     if check_guards:
