@@ -579,6 +579,7 @@ pub fn fake_value(value: &Value) -> FakeValue {
         Value::SymFloat(f) => FakeValue::SymFloat(f.clone()),
         Value::Bool(b) => FakeValue::Bool(Some(*b)),
         Value::List(items) => FakeValue::List(items.iter().map(fake_value).collect()),
+        Value::Opaque(_) => value.condition().map_or(FakeValue::None, |condition| FakeValue::Condition(condition.to_string().into())),
         _ => FakeValue::None,
     }
 }

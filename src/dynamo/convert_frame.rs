@@ -99,6 +99,13 @@ fn run(
                 let held = value.into_tensor()?;
                 float.env.learn_float(&float.expr, crate::aten!("_local_scalar_dense", &held)?.float()?);
             }
+            Value::Opaque(_) => {
+                if let (Some(condition), Value::Bool(holds)) = (output.condition(), value)
+                    && let Some(env) = condition.env()
+                {
+                    env.learn_condition(condition.to_string(), holds);
+                }
+            }
             _ => {}
         }
     }

@@ -18,6 +18,7 @@ pub(crate) use super::eval_frame::call::{
     Waiting, branched, break_graph, break_graph_at, capturing, fake_tensor, given_number, given_tensor, in_body, is_called, need_number,
     note_returned, note_side_effect, record_autocast, record_grad_mode, recorder, touch,
 };
+pub(crate) use super::eval_frame::frames::compares_for_later;
 pub(crate) use super::guards::manager::touch_numbers;
 pub(crate) use super::resume_functions::{symbol_number, symbol_numbers};
 pub(crate) use super::symbolic_convert::asserts::record as record_assert;

@@ -345,6 +345,7 @@ fn number_dtype(value: &Value) -> Dtype {
         Value::Bool(_) => Dtype::Bool,
         Value::Float(_) | Value::SymFloat(_) => Dtype::Float64,
         Value::Complex(..) => Dtype::Complex128,
+        other if other.condition().is_some() => Dtype::Bool,
         _ => Dtype::Int64,
     }
 }

@@ -242,6 +242,7 @@ pub fn options(dtype: Dtype, device: Device) -> Packed {
 
 fn pack_constant(value: &Value) -> Result<Packed> {
     Ok(match value {
+        Value::Opaque(_) if value.condition().is_some() => Packed::Bool(value.bool()?),
         Value::None | Value::Opaque(_) => Packed::None,
         Value::Bool(b) => Packed::Bool(*b),
         Value::Int(i) => Packed::Int(i.guard_int()?),

@@ -147,6 +147,7 @@ fn full_of_number(c: &Call) -> Decomposed {
         Value::Bool(_) => Dtype::Bool,
         Value::Int(_) => Dtype::Int64,
         Value::Float(_) => default_dtype(),
+        other if other.condition().is_some() => Dtype::Bool,
         _ => return Ok(None),
     };
     let (size, value, layout) = (c.get("size"), c.get("fill_value"), c.get("layout"));

@@ -77,6 +77,7 @@ impl Value {
     /// Whether it is a Python number.
     pub fn is_scalar(&self) -> bool {
         matches!(self, Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::SymFloat(_) | Value::Complex(..))
+            || self.condition().is_some()
     }
 
     /// The tensor.
@@ -150,6 +151,7 @@ impl Value {
             Value::SymFloat(f) => f.guard_float(),
             Value::Int(i) => Ok(i.guard_int()? as f64),
             Value::Bool(b) => Ok(f64::from(u8::from(*b))),
+            other if other.condition().is_some() => Ok(f64::from(u8::from(other.bool()?))),
             other => Err(other.wrong("float")),
         }
     }
@@ -159,7 +161,10 @@ impl Value {
         match self {
             Value::Bool(b) => Ok(*b),
             Value::Int(i) => Ok(i.guard_int()? != 0),
-            other => Err(other.wrong("bool")),
+            other => match other.condition() {
+                Some(condition) => condition.left.compare_asked(condition.relation, &condition.right),
+                None => Err(other.wrong("bool")),
+            },
         }
     }
 

@@ -38,6 +38,7 @@ pub(super) fn number_dtype(v: &Value) -> Dtype {
         Value::Bool(_) => Dtype::Bool,
         Value::Int(_) => Dtype::Int64,
         Value::Complex(..) => default_dtype().to_complex(),
+        other if other.condition().is_some() => Dtype::Bool,
         _ => default_dtype(),
     }
 }

@@ -100,6 +100,7 @@ pub fn result_type(values: &[&Value]) -> Result<Dtype> {
             Value::Int(_) => join(&mut number, Dtype::Int64),
             Value::Float(_) | Value::SymFloat(_) => join(&mut number, default_dtype()),
             Value::Complex(..) => join(&mut number, default_dtype().to_complex()),
+            other if other.condition().is_some() => join(&mut number, Dtype::Bool),
             _ => {}
         }
     }

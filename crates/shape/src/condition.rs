@@ -24,6 +24,19 @@ impl SymCondition {
     pub fn env(&self) -> Option<&ShapeEnv> {
         self.sides().into_iter().find_map(|side| if let SymInt::Sym(_, env) = side { Some(env) } else { None })
     }
+
+    /// Whether it holds whatever the symbols are; `None` where that is open.
+    pub fn decided(&self) -> Option<bool> {
+        self.left.decide(self.relation, &self.right)
+    }
+
+    /// Whether it holds in the call, where its numbers are known or the graph has said it.
+    pub fn holds(&self) -> Option<bool> {
+        match (self.left.hint(), self.right.hint()) {
+            (Some(left), Some(right)) => Some(self.relation.holds(left, right)),
+            _ => self.env()?.learned_condition(&self.to_string()),
+        }
+    }
 }
 
 impl fmt::Display for SymCondition {

@@ -93,6 +93,7 @@ pub(super) struct Inner {
     /// Numbers that were known only when the program ran.
     learned: HashMap<Expr, i64>,
     learned_floats: Vec<(Rc<FloatExpr>, f64)>,
+    learned_conditions: Vec<(String, bool)>,
     settled: bool,
     /// What the script computed and compared in what it stated of numbers that only a run knows, by the names of Python's operators.
     stated: Vec<Rc<str>>,
@@ -194,6 +195,16 @@ impl ShapeEnv {
     /// The program ran: a float that was not known is.
     pub fn learn_float(&self, expr: &Rc<FloatExpr>, value: f64) {
         self.0.borrow_mut().learned_floats.push((expr.clone(), value));
+    }
+
+    /// The program ran: a condition, as it prints, that was not known is.
+    pub fn learn_condition(&self, condition: String, holds: bool) {
+        self.0.borrow_mut().learned_conditions.push((condition, holds));
+    }
+
+    /// A condition that was known only when the program ran.
+    pub fn learned_condition(&self, condition: &str) -> Option<bool> {
+        self.0.borrow().learned_conditions.iter().find(|(known, _)| known == condition).map(|(_, holds)| *holds)
     }
 
     /// A float that was known only when the program ran.

@@ -245,7 +245,7 @@ impl SymInt {
         }
     }
 
-    /// A side of a comparison as it prints: a quotient by itself stands in brackets of its own.
+    /// A side of an inequality as it prints: a quotient by itself stands in brackets of its own.
     fn side(&self) -> String {
         if self.expr().is_quotient() { format!("({self})") } else { self.to_string() }
     }
@@ -262,7 +262,11 @@ impl SymInt {
             Relation::Gt | Relation::Ge => is_above(self, other, relation == Relation::Gt),
             Relation::Lt | Relation::Le => is_above(other, self, relation == Relation::Lt),
         };
-        if is_seen { "True".to_owned() } else { relation.condition(&self.side(), &other.side()) }
+        match relation {
+            _ if is_seen => "True".to_owned(),
+            Relation::Eq | Relation::Ne => relation.condition(self, other),
+            _ => relation.condition(&self.side(), &other.side()),
+        }
     }
 
     /// `self == other`, guarding.

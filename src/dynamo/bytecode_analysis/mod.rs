@@ -406,6 +406,19 @@ impl Code {
         is_called && before.any(|step| named(step, code).is_some_and(|name| functions.contains(&name.as_str())))
     }
 
+    /// Whether an instruction is a comparison whose result nothing decides by at once.
+    pub fn compares_for_later(&self, position: usize) -> bool {
+        let takes_value = |op: &Operation| match op {
+            Operation::BinaryOp(operator) => !matches!(operator, oparg::BinaryOperator::Subscr),
+            Operation::BuildSequence(_) | Operation::BuildMap(_) | Operation::Call(_) | Operation::CallKw(_) => true,
+            Operation::ReturnValue | Operation::StoreFast(_) | Operation::StoreAttr(_) => true,
+            Operation::LoadFast(_) | Operation::LoadFastPair(..) | Operation::LoadConst(_) | Operation::LoadSmallInt(_) => true,
+            Operation::LoadGlobal { .. } | Operation::LoadDeref(_) | Operation::PushNull => true,
+            _ => false,
+        };
+        matches!(self.steps[position].op, Operation::CompareOp(_)) && self.steps.get(position + 1).is_some_and(|s| takes_value(&s.op))
+    }
+
     /// Whether the result of an instruction is stored in an object, a container, a global or an outer function's variable.
     pub fn stores_result(&self, position: usize) -> bool {
         let after = self.steps[position + 1..].iter().find(|s| !matches!(s.op, Operation::Swap(_) | Operation::Copy(_)));

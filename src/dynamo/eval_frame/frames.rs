@@ -1,6 +1,7 @@
 //! The frames at a graph break: which run, which of their variables are live, and whether each can be resumed there.
 
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyStr, PyTuple};
 use rustpython_vm::frame::{FrameObject, current_thread_frame_materialize};
@@ -8,6 +9,7 @@ use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyResult, VirtualMachin
 
 use super::resumption::{self, Resumption, Scope};
 use crate::dispatch::{Exclude, Key, Value};
+use crate::dynamo::bytecode_analysis::Code;
 use crate::dynamo::bytecode_analysis::decoded::{Chain, decoded, place_of};
 use crate::dynamo::bytecode_analysis::instruction::{Operation, Step};
 use crate::dynamo::containers::for_each_leaf;
@@ -15,7 +17,7 @@ use crate::dynamo::resume_functions::ResumeFunction;
 use crate::dynamo::side_effects::escapes;
 use crate::dynamo::source::{Locals, own_attribute, set_variable};
 use crate::dynamo::symbolic_convert::{Resumed, UnderWay};
-use crate::python::native::tensor::{TensorBase, float_hint, symbolic, symbolic_float, symbolic_hint, wrap};
+use crate::python::native::tensor::{TensorBase, condition, float_hint, symbolic, symbolic_float, symbolic_hint, wrap};
 use crate::python::span::{FrameMark, LibraryFile, Standing, frames_above};
 use crate::tensor::Tensor;
 
@@ -61,6 +63,8 @@ fn tensors(o: &PyObject, found: &mut Vec<Held>, vm: &VirtualMachine) {
             found.push(Held { id: o.get_id(), number: Some(Value::Int(size)) });
         } else if let Some(float) = symbolic_float(o, vm).filter(|f| f.hint().is_none()) {
             found.push(Held { id: o.get_id(), number: Some(Value::SymFloat(float)) });
+        } else if let Some(condition) = condition(o, vm).filter(|condition| condition.decided().is_none()) {
+            found.push(Held { id: o.get_id(), number: Some(Value::Opaque(Rc::new(condition))) });
         }
     });
 }
@@ -511,7 +515,16 @@ fn names_grad(frames: &[(rustpython_vm::PyRef<PyCode>, u32)], vm: &VirtualMachin
 /// Whether the script stores the result of the operator that it evaluates in an object, a container, a global or an outer
 /// function's variable.
 pub fn stores_result() -> bool {
+    at_instruction(Code::stores_result)
+}
+
+/// Whether what runs is a comparison of the script's whose result nothing decides by at once.
+pub fn compares_for_later() -> bool {
+    at_instruction(Code::compares_for_later)
+}
+
+fn at_instruction(is_so: fn(&Code, usize) -> bool) -> bool {
     let Some((code, at)) = crate::python::span::script_caller() else { return false };
     let decoded = decoded(&code);
-    decoded.position(at).is_some_and(|position| decoded.stores_result(position))
+    decoded.position(at).is_some_and(|position| is_so(&decoded, position))
 }

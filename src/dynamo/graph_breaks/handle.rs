@@ -138,6 +138,7 @@ impl Extent {
                 Value::Tensor(t) if is_among(t, &outputs) => {}
                 Value::Int(size) if !recorder.has_size(size) || recorder.is_number(size) || is_known(&value, &outputs) => {}
                 Value::SymFloat(float) if !recorder.has_float(float) || is_known(&value, &outputs) => {}
+                Value::Opaque(_) if !recorder.has_condition(&value) || is_known(&value, &outputs) => {}
                 _ => outputs.push(value),
             }
         }

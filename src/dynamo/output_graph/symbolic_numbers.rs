@@ -310,6 +310,11 @@ impl Recorder {
         id
     }
 
+    /// Whether a value is a condition on numbers of this graph.
+    pub fn has_condition(&self, value: &Value) -> bool {
+        value.condition().is_some_and(|condition| condition.sides().into_iter().any(|side| self.has_size(side)))
+    }
+
     /// The node of a condition on sizes, which a call chooses by or checks.
     pub(in crate::dynamo) fn condition(&self, condition: &SymCondition) -> Result<NodeId> {
         let sides = condition.sides().into_iter().map(|side| self.size(side)).collect::<Result<Vec<_>>>()?;

@@ -1,6 +1,7 @@
 //! What a function's last graph gives back: values that it returns, and those that it left elsewhere.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use rustpython_vm::builtins::{PyDict, PyList, PyTuple};
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
@@ -13,7 +14,7 @@ use crate::dynamo::guards::manager;
 use crate::dynamo::guards::needs::{Needs, guarded};
 use crate::dynamo::source::Locals;
 use crate::python::native::tensor::{
-    TensorBase, float_hint, held_by_python, made, symbolic, symbolic_float, symbolic_hint, take_made, wrap,
+    TensorBase, condition, float_hint, held_by_python, made, symbolic, symbolic_float, symbolic_hint, take_made, wrap,
 };
 use crate::shape::FloatExpr;
 use crate::tensor::Tensor;
@@ -38,8 +39,17 @@ pub fn returned(o: &PyObject, recorder: &Recorder, found: &mut Vec<Value>, vm: &
         } else if let Some(float) = symbolic_float(o, vm).filter(|f| f.hint().is_none() || !matches!(*f.expr, FloatExpr::Symbol(_))) {
             let is_new = recorder.has_float(&float) && !is_known(&Value::SymFloat(float.clone()), found);
             found.extend(is_new.then_some(Value::SymFloat(float)));
+        } else if let Some(condition) = open_condition(o, recorder, vm) {
+            let is_new = !is_known(&condition, found);
+            found.extend(is_new.then_some(condition));
         }
     });
+}
+
+/// A condition on numbers of the graph that nobody has decided.
+fn open_condition(o: &PyObject, recorder: &Recorder, vm: &VirtualMachine) -> Option<Value> {
+    let condition = condition(o, vm).filter(|condition| condition.decided().is_none())?;
+    Some(Value::Opaque(Rc::new(condition))).filter(|condition| recorder.has_condition(condition))
 }
 
 /// A returned structure with symbolic sizes as the numbers they are in this call.
@@ -58,6 +68,9 @@ impl Settled {
         }
         if let Some(number) = float_hint(&o, vm) {
             return Ok(vm.ctx.new_float(number).into());
+        }
+        if let Some(holds) = condition(&o, vm).and_then(|condition| condition.holds()) {
+            return Ok(vm.ctx.new_bool(holds).into());
         }
         if let Some((_, settled)) = self.0.get(&o.get_id()) {
             return Ok(settled.clone());
@@ -197,7 +210,8 @@ pub fn numbers_left(recorder: &Recorder, vm: &VirtualMachine) -> Vec<Value> {
 /// A symbolic number that the function computed: the graph returns it.
 fn computed(o: &PyObject, recorder: &Recorder, vm: &VirtualMachine) -> Option<Value> {
     let size = symbolic(o, vm).filter(|size| recorder.has_size(size) && !recorder.is_number(size)).map(Value::Int);
-    size.or_else(|| symbolic_float(o, vm).filter(|float| recorder.has_float(float)).map(Value::SymFloat))
+    let number = size.or_else(|| symbolic_float(o, vm).filter(|float| recorder.has_float(float)).map(Value::SymFloat));
+    number.or_else(|| open_condition(o, recorder, vm))
 }
 
 /// Whether a symbolic number is among values.
@@ -205,7 +219,7 @@ pub fn is_known(number: &Value, values: &[Value]) -> bool {
     values.iter().any(|v| match (v, number) {
         (Value::Int(a), Value::Int(b)) => a.expr() == b.expr(),
         (Value::SymFloat(a), Value::SymFloat(b)) => a.expr == b.expr,
-        _ => false,
+        _ => v.condition().zip(number.condition()).is_some_and(|(a, b)| a.to_string() == b.to_string()),
     })
 }
 

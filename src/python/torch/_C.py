@@ -253,13 +253,36 @@ class SymFloat(_SymNumber):
 
 
 class SymBool:
-    """A condition on numbers that only the run of a graph knows. Whoever decides by it breaks the graph."""
+    """A condition on symbolic numbers. Whoever decides by it has a guard, or breaks the graph where only the run knows the numbers."""
+
+    __class__ = property(lambda self: bool if _native_compile._is_capturing() else SymBool)
 
     def __init__(self, node):
         self.node = node
 
     def __bool__(self):
         return self.node.guard_bool()
+
+    def _of_numbers(name):
+        plain = getattr(_operator, name)
+        return (lambda self, other: plain(bool(self), other)), (lambda self, other: plain(other, bool(self)))
+
+    for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and_", "or_", "xor"):
+        _dunder = _name.rstrip("_")
+        locals()[f"__{_dunder}__"], locals()[f"__r{_dunder}__"] = _of_numbers(_name)
+    for _name in ("lt", "le", "gt", "ge"):
+        locals()[f"__{_name}__"] = _of_numbers(_name)[0]
+    for _name in ("neg", "pos", "invert", "abs"):
+        locals()[f"__{_name}__"] = (lambda plain: lambda self: plain(bool(self)))(getattr(_operator, _name))
+    del _of_numbers, _name, _dunder
+
+    def __int__(self):
+        return int(bool(self))
+
+    __index__ = __int__
+
+    def __float__(self):
+        return float(bool(self))
 
     def __sym_not__(self):
         return self.node.negated()

@@ -312,6 +312,8 @@ fn convert(o: &PyObject, ty: &Type, (numbers, reads): (bool, &Reads), vm: &Virtu
         Type::Bool => match to_value(o, vm)? {
             v @ Value::Bool(_) => Some(v),
             Value::Tensor(t) if t.dim() == 0 && t.dtype() == Dtype::Bool => number(&t, reads),
+            // What is no `Scalar` needs the truth.
+            v if v.condition().is_some() => o.to_owned().try_to_bool(vm).ok().map(Value::Bool),
             _ => None,
         },
         Type::Int => (!o.class().is(vm.ctx.types.bool_type)).then(|| integer(o, reads, vm)).flatten(),
@@ -321,6 +323,7 @@ fn convert(o: &PyObject, ty: &Type, (numbers, reads): (bool, &Reads), vm: &Virtu
             Value::SymFloat(f) => f.guard_float().ok().map(Value::Float),
             Value::Int(i) => i.guard_int().ok().map(|i| Value::Float(i as f64)),
             Value::Bool(b) => Some(Value::Float(f64::from(u8::from(b)))),
+            v if v.condition().is_some() => o.to_owned().try_to_bool(vm).ok().map(|b| Value::Float(f64::from(u8::from(b)))),
             Value::Tensor(t) if t.numel().as_int() == Some(1) => number(&t, reads).and_then(|v| v.float().ok()).map(Value::Float),
             _ => None,
         },

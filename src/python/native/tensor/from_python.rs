@@ -89,6 +89,7 @@ fn flatten(o: &PyObject, depth: usize, shape: &[i64], flat: &mut Vec<Value>, of:
             Value::Bool(_) => Dtype::Bool,
             Value::Int(_) => Dtype::Int64,
             Value::Complex(..) => default_dtype().to_complex(),
+            _ if v.condition().is_some() => Dtype::Bool,
             _ => default_dtype(),
         };
         join(of, dtype);
@@ -139,7 +140,7 @@ fn value_of(number: crate::tensor::Number) -> Value {
 }
 
 fn is_symbolic(v: &Value) -> bool {
-    matches!(v, Value::SymFloat(_)) || matches!(v, Value::Int(i) if i.as_int().is_none())
+    matches!(v, Value::SymFloat(_)) || matches!(v, Value::Int(i) if i.as_int().is_none()) || v.condition().is_some()
 }
 
 /// A tensor of numbers some of which are symbolic: each is a tensor, and rows are stacked.

@@ -43,8 +43,8 @@ pub(crate) use payload::{TensorBase, fake_object, held_by_python, replace_payloa
 pub(crate) use reading::{read_scalar, read_truth};
 pub(crate) use subclass::has_mode;
 pub(crate) use symint::{
-    float_hint, float_object, function_of_number, guarded_number, made, note_made, object as size_object, symbolic, symbolic_float,
-    symbolic_hint, take_made, take_unknown,
+    condition, float_hint, float_object, function_of_number, guarded_number, made, note_made, object as size_object, symbolic,
+    symbolic_float, symbolic_hint, take_made, take_unknown,
 };
 pub(crate) use torch_function::{WrittenIn, overridden};
 

@@ -181,7 +181,7 @@ fn bind_and_run(packet: &'static str, written: Written, args: &FuncArgs, vm: &Vi
     // Dynamo does not look at `requires_grad` in the call of a method.
     let makes_leaf = bound.requires_grad && matches!(written, Written::Function(..)) && makes_new(bound.entry);
     // What only an operator understands: a generator.
-    let has_generator = bound.args.iter().any(|v| matches!(v, Value::Opaque(_)));
+    let has_generator = bound.args.iter().any(|v| matches!(v, Value::Opaque(_)) && v.condition().is_none());
     if (makes_leaf || has_generator) && bound.out.is_none() {
         let (entry, requires_grad, given) = (bound.entry, bound.requires_grad, std::mem::take(&mut bound.args));
         let mut make = |current: &mut dyn FnMut(&Tensor) -> Tensor| {

@@ -73,6 +73,7 @@ fn index_item(o: &PyObject, vm: &VirtualMachine) -> PyResult<IndexItem> {
         Some(Value::None) => Ok(IndexItem::NewAxis),
         Some(Value::Bool(b)) => Ok(IndexItem::Bool(b)),
         Some(Value::Int(i)) => Ok(IndexItem::Int(i)),
+        Some(condition) if condition.condition().is_some() => Ok(IndexItem::Bool(o.to_owned().try_to_bool(vm)?)),
         Some(Value::Tensor(t)) if t.dim() == 0 && t.dtype() != Dtype::Bool && crate::dynamo::tracing::indexes_by_position() => {
             Ok(IndexItem::Position(t))
         }

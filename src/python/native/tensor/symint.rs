@@ -335,7 +335,11 @@ pub fn condition_object(condition: SymCondition, vm: &VirtualMachine) -> PyResul
     drop(PySymCondition::make_static_type());
     let module = vm.sys_module.get_attr("modules", vm)?.get_item("torch._C", vm)?;
     let node: PyObjectRef = PySymCondition(condition).into_pyobject(vm);
-    module.get_attr("SymBool", vm)?.call((node,), vm)
+    let object = module.get_attr("SymBool", vm)?.call((node,), vm)?;
+    if crate::dynamo::tracing::is_called() {
+        note_made(&object, vm)?;
+    }
+    Ok(object)
 }
 
 /// The condition that an object is, if it is a `torch.SymBool`.
@@ -363,6 +367,9 @@ impl PySymCondition {
     #[pymethod]
     fn guard_bool(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<bool> {
         let SymCondition { left: a, relation, right: b } = &zelf.0;
+        if let (true, Some(holds)) = (zelf.0.env().is_some_and(ShapeEnv::is_settled), zelf.0.holds()) {
+            return Ok(holds);
+        }
         let condition = relation.condition(a, b);
         let is_known = a.hint().is_some() && b.hint().is_some();
         for side in [a, b].into_iter().filter(|side| side.hint().is_none()) {
@@ -418,7 +425,7 @@ impl PySymCondition {
     /// Whether it holds whatever the symbols are; `None` where that is open.
     #[pymethod]
     fn decided(zelf: &Py<Self>) -> Option<bool> {
-        zelf.0.left.decide(zelf.0.relation, &zelf.0.right)
+        zelf.0.decided()
     }
 
     /// The calls of sympy's that make the condition.
@@ -438,7 +445,7 @@ impl PySymCondition {
     /// The condition.
     #[pygetset]
     fn expr(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
-        expression(&Self::text(zelf), condition_object(zelf.0.clone(), vm)?, vm)
+        expression(&zelf.0.to_string(), condition_object(zelf.0.clone(), vm)?, vm)
     }
 
     /// The condition that holds where this one does not.
@@ -448,10 +455,15 @@ impl PySymCondition {
         condition_object(SymCondition { left: a.clone(), relation: relation.negated(), right: b.clone() }, vm)
     }
 
-    /// The condition as it prints.
+    /// What `str` says of it: whether it holds where a call is recorded that knows its numbers, or is over, else the condition.
     #[pymethod]
-    fn text(zelf: &Py<Self>) -> String {
-        zelf.0.to_string()
+    fn text(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<String> {
+        let is_over = zelf.0.env().is_some_and(ShapeEnv::is_settled);
+        if zelf.0.holds().is_some() && (is_over || crate::dynamo::tracing::recorder().is_some()) {
+            let holds: PyObjectRef = vm.ctx.new_bool(Self::guard_bool(zelf, vm)?).into();
+            return Ok(holds.repr(vm)?.to_string_lossy().into_owned());
+        }
+        Ok(zelf.0.to_string())
     }
 }
 
@@ -535,7 +547,9 @@ pub fn operate(name: &str, a: &PyObject, b: &PyObject, vm: &VirtualMachine) -> P
             return condition_object(SymCondition { left: a, relation, right: b }, vm);
         }
         let recorder = crate::dynamo::tracing::recorder();
-        if recorder.is_some_and(|r| r.has_size(&a) || r.has_size(&b)) && crate::dynamo::tracing::is_checked() {
+        let is_of_graph = recorder.is_some_and(|r| r.has_size(&a) || r.has_size(&b));
+        let is_open = || crate::dynamo::tracing::compares_for_later() && a.decide(relation, &b).is_none();
+        if is_of_graph && (crate::dynamo::tracing::is_checked() || is_open()) {
             return condition_object(SymCondition { left: a, relation, right: b }, vm);
         }
         // Outside of compiled functions a script may ask what holds without deciding by it.

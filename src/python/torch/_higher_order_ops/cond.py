@@ -9,7 +9,7 @@ from torch.utils._pytree import tree_flatten
 
 def cond(pred, true_fn, false_fn, operands=()):
     """Calls `true_fn(*operands)` or `false_fn(*operands)`; under `torch.compile` both are captured."""
-    if isinstance(pred, (bool, int, float)):
+    if type(pred) is not torch.SymBool and isinstance(pred, (bool, int, float)):
         return (true_fn if pred else false_fn)(*operands)
     if not isinstance(pred, (torch.Tensor, torch.SymBool)):
         raise RuntimeError(f"Expected pred to be bool or tensor, but got {pred}.")

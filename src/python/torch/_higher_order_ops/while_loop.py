@@ -28,7 +28,7 @@ def while_loop(cond_fn, body_fn, carried_inputs):
             with _native_compile._suspended():
                 return as_one_node("WhileLoopAutogradOp", _run(cond_fn, body_fn, carried_inputs))
     if _native_compile._is_capturing():
-        if any(isinstance(leaf, bool) for leaf in leaves):
+        if any(type(leaf) is bool for leaf in leaves):
             raise NotImplementedError("while_loop: booleans as carried_inputs of a compiled loop are not supported yet")
         condition, body = (Flat("torch.while_loop", function, spec.unflatten) for function in (cond_fn, body_fn))
         return _native_compile._while_loop(condition, body, tuple(leaves), body.together)

@@ -273,7 +273,7 @@ class _Graph:
             return {"as_none": True}
         if isinstance(value, torch.Tensor):
             return {"as_tensor": self.tensor(name, value)}
-        if isinstance(value, bool) or type(value) is torch.SymBool:
+        if type(value) is bool or type(value) is torch.SymBool:
             self.bools[name] = _sym_bool(value)
             return {"as_sym_bool": {"as_name": name}}
         if isinstance(value, int) or type(value) is torch.SymInt:

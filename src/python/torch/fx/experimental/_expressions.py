@@ -127,7 +127,7 @@ def _number(x):
     """The symbolic number of an expression; that of a symbol by its name alone is not known."""
     if isinstance(x, Expr):
         return int(x) if x.is_number and not x.is_Boolean else x._number
-    return x if isinstance(x, int) and not isinstance(x, bool) else None
+    return x if isinstance(x, int) and type(x) is not bool else None
 
 
 def _evaluated(number, values):
@@ -137,7 +137,7 @@ def _evaluated(number, values):
     if missing:
         raise NotImplementedError("substituting some of an expression's symbols is not available in the playground")
     made = eval(text, {"__builtins__": {}}, {**names, **{name: int(value) for name, value in values.items()}})
-    return made if isinstance(made, bool) else of(made)
+    return made if type(made) is bool else of(made)
 
 
 def written(text, number):
@@ -146,7 +146,7 @@ def written(text, number):
         return Relational(text, number)
     if type(number) in (torch.SymInt, torch.SymFloat):
         return (Symbol if _SYMBOL.fullmatch(text) else Expr)(text, number)
-    if isinstance(number, bool):
+    if type(number) is bool:
         return number
     return {0: Zero, 1: One}.get(number, Integer)(str(number), number)
 

@@ -275,7 +275,7 @@ class ShapeEnv:
         """The value of an expression in this call, with a guard."""
         unobeyed("ShapeEnv.evaluate_expr", fallback_value=(fallback_value, None), size_oblivious=(size_oblivious, False), hint=(hint, None))
         unobeyed("ShapeEnv.evaluate_expr", fx_node=(fx_node, None), forcing_spec=(forcing_spec, False))
-        if isinstance(orig_expr, bool):
+        if type(orig_expr) is bool:
             return orig_expr
         if isinstance(orig_expr, Expr) and orig_expr.is_number:
             return orig_expr
@@ -377,7 +377,7 @@ def guard_float(a):
 
 def guard_size_oblivious(expr):
     """Whether it holds; of what only a run knows, as if sizes were neither zero nor one."""
-    if isinstance(expr, bool):
+    if type(expr) is bool:
         return expr
     decided = expr.node.decided()
     return bool(expr) if decided is None else decided
@@ -385,25 +385,25 @@ def guard_size_oblivious(expr):
 
 def guard_scalar(a):
     """A plain number or truth, with a guard."""
-    if type(a) is torch.SymBool or isinstance(a, bool):
+    if type(a) is torch.SymBool or type(a) is bool:
         return bool(a)
     return guard_int(a) if isinstance(a, int) else guard_float(a)
 
 
 def statically_known_true(x):
     """Whether it holds whatever the symbols are."""
-    return x if isinstance(x, bool) else x.node.decided() is True
+    return x if type(x) is bool else x.node.decided() is True
 
 
 def statically_known_false(x):
     """Whether it does not hold whatever the symbols are."""
-    return not x if isinstance(x, bool) else x.node.decided() is False
+    return not x if type(x) is bool else x.node.decided() is False
 
 
 def _guard_or(x, otherwise):
     from torch.fx.experimental import _config
 
-    if isinstance(x, bool):
+    if type(x) is bool:
         return x
     decided = x.node.decided()
     if decided is None:
@@ -435,7 +435,7 @@ def is_concrete_int(a):
 
 def is_concrete_bool(a):
     """Whether a condition is decided, by now."""
-    return isinstance(a, bool) or str(a.node.expr) in ("True", "False")
+    return type(a) is bool or str(a.node.expr) in ("True", "False")
 
 
 def is_concrete_float(a):
@@ -581,7 +581,7 @@ class _Several:
 def _several(conditions, together):
     open_ones = []
     for condition in conditions:
-        decided = condition if isinstance(condition, bool) else condition.node.decided()
+        decided = condition if type(condition) is bool else condition.node.decided()
         if decided is None:
             open_ones.append(condition)
         elif decided is not together:
@@ -603,7 +603,7 @@ def sym_or(x, *others):
 
 def expect_true(a, skip=0):
     """Holds, or is an error."""
-    if isinstance(a, bool):
+    if type(a) is bool:
         return a
     torch._check(a)
     return True

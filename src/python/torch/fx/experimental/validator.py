@@ -117,7 +117,7 @@ def _both(condition, name):
 def _lifted(value, as_truth=False):
     if isinstance(value, (z3.ArithRef, z3.BoolRef)):
         return value
-    if isinstance(value, bool) or as_truth and isinstance(value, int):
+    if type(value) is bool or as_truth and isinstance(value, int):
         return z3.BoolVal(bool(value))
     if isinstance(value, (int, sympy.Integer)):
         return z3.IntVal(int(value))
