@@ -177,7 +177,7 @@ pub(super) fn size_of(node: &Node) -> Result<u64> {
         }
     }
     match &node.meta.value {
-        Some(FakeValue::Int(_) | FakeValue::Float(_) | FakeValue::SymFloat(_) | FakeValue::Bool(_)) => Ok(1),
+        Some(FakeValue::Int(_) | FakeValue::Float(_) | FakeValue::SymFloat(_) | FakeValue::Bool(_) | FakeValue::Condition(_)) => Ok(1),
         Some(FakeValue::List(items)) => Ok(items.iter().map(bytes).sum()),
         Some(value) => Ok(bytes(value)),
         None if node.opcode == Opcode::GetAttr || is_mutable(node) => Ok(0),
