@@ -227,7 +227,7 @@ impl Runtime {
             let is_known = meta::peek(t, |m| m.grad_fn.as_ref().is_some_and(|(known, _)| !Rc::ptr_eq(known, &node)));
             if hides {
                 // As PyTorch has it: strides of dimensions of one element are then those of a new view.
-                *t = t!("_unsafe_view", &*t, t.sizes())?.handle();
+                *t = t!("_unsafe_view", &*t, t.sizes())?;
             } else if is_known || inputs.iter().any(|i| i.is(t)) {
                 *t = t.handle();
             } else if self.made_by_view(p) {

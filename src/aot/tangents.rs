@@ -63,9 +63,8 @@ pub(super) fn tangent_spec(spec: &TensorSpec, switches: Switches) -> Result<Tens
     }
     let strides = match tangent_format(spec)? {
         // What is laid out so already stays as it is, whatever the strides of its dimensions of one element.
-        Some(format) if layout::is_dense(&Tensor::fake(spec)?, format)? => g.strides.clone(),
-        Some(format) => layout::strides(&g.sizes, format),
-        None => g.strides.clone(),
+        Some(format) if !layout::is_dense(&Tensor::fake(spec)?, format)? => layout::strides(&g.sizes, format),
+        _ => g.strides.clone(),
     };
     Ok(TensorSpec::strided(g.sizes.clone(), strides, spec.dtype, spec.device))
 }

@@ -202,10 +202,16 @@ fn traced_layer_norm(c: &Call, input: &Tensor, stats: &[SymInt]) -> Result<Tenso
     let mut out = if input.is_contiguous()? { input.clone() } else { Tensor::fake(&contiguous)? };
     let stats = Tensor::fake(&TensorSpec::contiguous(stats.to_vec(), input.dtype(), input.device()))?;
     for by in [Some(&stats), Some(&stats), c.opt_tensor("weight"), c.opt_tensor("bias")].into_iter().flatten() {
-        let strides = pointwise_strides(&sizes, &[&out, by])?;
-        out = Tensor::fake(&TensorSpec::strided(sizes.clone(), strides, input.dtype(), input.device()))?;
+        out = pointwise_step(input, &[&out, by])?;
     }
     Ok(out.spec())
+}
+
+/// What a pointwise step of a formula gives when traced, of the sizes and type of the normalized input.
+fn pointwise_step(input: &Tensor, operands: &[&Tensor]) -> Result<Tensor> {
+    let sizes = input.sizes();
+    let strides = pointwise_strides(&sizes, operands)?;
+    Tensor::fake(&TensorSpec::strided(sizes, strides, input.dtype(), input.device()))
 }
 
 fn same(a: &[SymInt], b: &[SymInt]) -> Result<bool> {
@@ -239,11 +245,7 @@ fn layer_norm_backward_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
 /// kernel's result is contiguous.
 fn traced_layer_norm_gradient(c: &Call) -> Result<TensorSpec> {
     let (grad, input, rstd) = (c.tensor("grad_out")?, c.tensor("input")?, c.tensor("rstd")?);
-    let sizes = input.sizes();
-    let step = |inputs: &[&Tensor]| -> Result<Tensor> {
-        let strides = pointwise_strides(&sizes, inputs)?;
-        Tensor::fake(&TensorSpec::strided(sizes.clone(), strides, input.dtype(), input.device()))
-    };
+    let step = |operands: &[&Tensor]| pointwise_step(input, operands);
     let scaled = match c.opt_tensor("weight") {
         Some(weight) => step(&[grad, weight])?,
         None => step(&[grad])?,
@@ -444,14 +446,10 @@ fn batch_norm_backward_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
 /// arrives, while the kernel's result is laid out as the input is.
 fn traced_batch_norm_gradient(c: &Call, channels: &SymInt) -> Result<TensorSpec> {
     let (grad, input) = (c.tensor("grad_out")?, c.tensor("input")?);
-    let sizes = input.sizes();
-    let mut along = vec![SymInt::Int(1); sizes.len()];
+    let mut along = vec![SymInt::Int(1); input.dim()];
     along[1] = channels.clone();
     let per_channel = Tensor::fake(&TensorSpec::contiguous(along, input.dtype(), input.device()))?;
-    let step = |inputs: &[&Tensor]| -> Result<Tensor> {
-        let strides = pointwise_strides(&sizes, inputs)?;
-        Tensor::fake(&TensorSpec::strided(sizes.clone(), strides, input.dtype(), input.device()))
-    };
+    let step = |operands: &[&Tensor]| pointwise_step(input, operands);
     let difference = match c.bool("train")? {
         true => {
             let projected = step(&[&step(&[input, &per_channel])?, &per_channel])?;

@@ -1,4 +1,6 @@
 # The example's own size has to be one that its named dimension allows; sizes compared after the export are not checked in calls.
+import copy
+
 import torch
 from torch.export import Dim, export
 
@@ -34,3 +36,19 @@ attempt(Dim.DYNAMIC(min=8), Dim.DYNAMIC)
 program = export(Scaled(), (torch.ones(3, 4), torch.ones(3)), dynamic_shapes=({0: Dim.AUTO}, {0: Dim.AUTO}))
 print([list(node.meta["val"].shape) == [3, 4] for node in program.graph.nodes if node.op == "placeholder"])
 print(program.module()(torch.ones(2, 4), torch.ones(5)))
+
+
+class Two(torch.nn.Module):
+    def forward(self, x, y):
+        return x.sin(), y.cos()
+
+
+program = export(Two(), (torch.ones(3), torch.ones(4)), dynamic_shapes=({0: Dim.DYNAMIC}, {0: Dim.DYNAMIC}))
+copied = copy.deepcopy(program)
+first, second = (node.meta["val"].shape[0] for node in program.graph.nodes if node.op == "placeholder")
+print(bool(first == 3), bool(second > first))
+for one in (program, copied, copy.deepcopy(program), program.run_decompositions()):
+    try:
+        print([tuple(out.shape) for out in one.module()(torch.ones(6), torch.ones(2))])
+    except AssertionError as error:
+        print(error)

@@ -111,6 +111,11 @@ class ExportedProgram:
     # Of one that was exported: what a call is checked for, as it was then.
     _checked = None
 
+    def _conditions(self):
+        if self._checked is not None:
+            return self._checked
+        return guards(self._inputs, self.range_constraints, self._told_guards)
+
     @property
     def _guards_code(self):
         return guards_code(self._inputs) if self._told_guards is None else self._told_guards
@@ -205,7 +210,7 @@ class ExportedProgram:
             copy.deepcopy(self.graph), dict(self.graph_module.named_children()), copy.deepcopy(self._graph_signature), copy.deepcopy(self._state_dict, memo),
             dict(self._range_constraints), copy.deepcopy(self._constants, memo), self._inputs, self._traced, self._out_spec, copy.deepcopy(self._module_signatures),
         )  # fmt: skip
-        copied._told_guards = self._told_guards
+        copied._told_guards, copied._checked = self._told_guards, self._checked
         return copied
 
 
@@ -277,7 +282,7 @@ def _unlifted(program, check_guards):
     count = len(positional.children())
     codegen = _PyTreeCodeGen(names[:count], [n.name for n in users], inputs.in_spec, program._out_spec, names[count:])
     graph.set_codegen(codegen)
-    root = {**attributes, **dict(program.graph_module.named_children()), **({"_guards_fn": GuardsFn(program._checked or guards(inputs, program.range_constraints, program._told_guards))} if check_guards else {})}
+    root = {**attributes, **dict(program.graph_module.named_children()), **({"_guards_fn": GuardsFn(program._conditions())} if check_guards else {})}
     module = _Unlifted(root, graph, "GraphModule")
     # It is the last of the children.
     if check_guards:
