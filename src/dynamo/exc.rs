@@ -4,6 +4,7 @@ use super::graph_breaks::user_code::from_user_code;
 use super::output_graph::tracer::Recorder;
 use crate::dispatch::{OpEntry, Rule, Value};
 use crate::error::{Error, ErrorKind};
+use crate::ops::shapes::default_dtype;
 use crate::span::{Source, Written, current_source};
 use crate::tensor::Tensor;
 
@@ -28,7 +29,8 @@ fn shown(value: &Value) -> String {
                 Some(leaf) if leaf.is_empty() => ", requires_grad=True".to_owned(),
                 Some(node) => format!(", grad_fn=<{node}>"),
             };
-            format!("FakeTensor(..., size=({}{comma}){grad})", sizes.join(", "))
+            let dtype = if t.dtype() == default_dtype() { String::new() } else { format!(", dtype={}", t.dtype()) };
+            format!("FakeTensor(..., size=({}{comma}){dtype}{grad})", sizes.join(", "))
         }
         Value::None => "None".to_owned(),
         Value::Bool(b) => if *b { "True" } else { "False" }.to_owned(),
@@ -45,7 +47,7 @@ fn quoted(text: &str) -> String {
 
 impl Recorder {
     /// Remembers that a call failed.
-    pub fn note_failure(&self, entry: &'static OpEntry, args: &[Value], error: &Error) {
+    pub fn note_failure(&self, entry: &'static OpEntry, args: &[Value], out: &[Tensor], error: &Error) {
         // What a script's own operator raises passes through the script's functions.
         let is_own = matches!(entry.rule, Rule::Script);
         let class = match error.kind {
@@ -75,7 +77,13 @@ impl Recorder {
         });
         let given: Vec<String> = args.iter().take(last.map_or(0, |l| l + 1)).map(|value| shown(&self.as_seen(value))).collect();
         let comma = if given.len() == 1 { "," } else { "" };
-        let written = format!("{called}(*({}{comma}), **{{}})", given.join(", "));
+        let out: Vec<String> = out.iter().map(|t| self.shown_in_error(t)).collect();
+        let named = match &out[..] {
+            [] => String::new(),
+            [one] => format!("'out': {one}"),
+            several => format!("'out': ({})", several.join(", ")),
+        };
+        let written = format!("{called}(*({}{comma}), **{{{named}}})", given.join(", "));
         *self.failure.borrow_mut() = Some(Failure { class, message: error.message.clone(), written, source: current_source() });
     }
 

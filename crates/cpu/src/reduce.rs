@@ -74,9 +74,18 @@ fn float(name: &str, x: &Tensor, dims: &[usize], out: &Tensor, wide: impl Fn(&[f
     }
 }
 
+/// Whether any elements, or all, are not zero: they count as booleans.
+fn of_bools(x: &Tensor, dims: &[usize], out: &Tensor, all: bool) -> Result<()> {
+    let counts = |x: &f64| *x != 0.0;
+    reduce::<f64, f64>(x, dims, out, |v| f64::from(if all { v.iter().all(counts) } else { v.iter().any(counts) }))
+}
+
 fn sum(c: &Call, o: &[Tensor]) -> Result<()> {
     let x = c.tensor("self")?;
     let dims = dims_of(c, x.dim())?;
+    if o[0].dtype() == Dtype::Bool {
+        return of_bools(x, &dims, &o[0], false);
+    }
     if o[0].dtype().is_integral() {
         return reduce::<i64, i64>(x, &dims, &o[0], |v| v.iter().fold(0, |a, b| a.wrapping_add(*b)));
     }
@@ -112,6 +121,9 @@ fn added(name: &str, x: &Tensor, dims: &[usize], out: &Tensor, mean: bool) -> Re
 fn prod(c: &Call, o: &[Tensor]) -> Result<()> {
     let x = c.tensor("self")?;
     let dims = dims_of(c, x.dim())?;
+    if o[0].dtype() == Dtype::Bool {
+        return of_bools(x, &dims, &o[0], true);
+    }
     if o[0].dtype().is_integral() {
         return reduce::<i64, i64>(x, &dims, &o[0], |v| v.iter().fold(1, |a, b| a.wrapping_mul(*b)));
     }

@@ -48,6 +48,7 @@ pub mod nll;
 pub mod normalization;
 pub mod norms;
 mod other_names;
+pub mod out_dtypes;
 mod packing;
 mod padding;
 pub mod patches;

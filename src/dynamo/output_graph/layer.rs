@@ -105,7 +105,7 @@ impl Layer for CaptureLayer {
             let operator = if positions(entry) { "aten.nonzero.default" } else { sized_by_values.unwrap_or(entry.name) };
             return recorder.break_and_call(&Unsupported::dynamic_shape(operator), entry, &args);
         }
-        let result = result.inspect_err(|e| recorder.note_failure(entry, &args, e))?;
+        let result = result.inspect_err(|e| recorder.note_failure(entry, &args, &[], e))?;
         match (&result, args.first()) {
             (Value::Tensor(t), Some(Value::Tensor(constant))) if is_fresh => recorder.output().known.keep(t, constant)?,
             _ => known.iter().try_for_each(|known| recorder.output().known.keep_all(&result, known))?,

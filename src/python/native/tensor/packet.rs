@@ -1,5 +1,6 @@
 //! Operators as Python objects: `torch.add`, `Tensor.add`, `torch.ops.aten.add` are a packet; `torch.ops.aten.add.Tensor` an overload.
 
+use operators::out_dtypes;
 use rustpython_vm::function::{FuncArgs, PyComparisonValue};
 use rustpython_vm::types::{Callable, Comparable, GetAttr, GetDescriptor, Hashable, PyComparisonOp, Representable};
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine, builtins::PyStr};
@@ -305,8 +306,9 @@ fn targets(out: &PyObject) -> Vec<Tensor> {
     super::convert::items(out).map_or_else(|| to_tensor(out).into_iter().collect(), |all| all.iter().filter_map(|o| to_tensor(o)).collect())
 }
 
-/// A call with `out=`: it has no derivative, and the graph breaks where it gives its target another size.
-fn with_out(entry: &'static OpEntry, args: Vec<Value>, out: &PyObject) -> Result<()> {
+/// A call with `out=`: it has no derivative, its target has a dtype that the operator writes, and the graph breaks where the call
+/// gives its target another size.
+fn with_out(entry: &'static OpEntry, mut args: Vec<Value>, out: &PyObject) -> Result<()> {
     let recorder = crate::dynamo::tracing::recorder();
     let given = targets(out);
     let mut requires_grad = given.iter().any(crate::autograd::meta::requires_grad);
@@ -317,20 +319,33 @@ fn with_out(entry: &'static OpEntry, args: Vec<Value>, out: &PyObject) -> Result
             entry.base_name()
         ));
         if let Some(recorder) = &recorder {
-            recorder.note_failure(entry, &args, &error);
+            recorder.note_failure(entry, &args, &given, &error);
         }
         return Err(error);
+    }
+    if let [target] = &given[..] {
+        out_dtypes::fill_dtype(entry, &mut args, target.dtype());
     }
     let is_empty = |t: &Tensor| t.dim() == 1 && t.size(0).as_int() == Some(0);
     let is_eager = recorder.is_none() && !crate::dispatch::modes().fake && !given.iter().any(Tensor::is_fake) && !Value::any_fake(&args);
     if is_eager {
         given.iter().filter(|t| !is_empty(t)).try_for_each(|t| crate::dispatch::check_overlap(entry, t, &args))?;
     }
-    let Some(recorder) = recorder.filter(|_| given.iter().any(is_empty)) else { return write_out(&call(entry, args)?, out) };
+    let compute = |args: Vec<Value>, traced: bool| -> Result<()> {
+        let seen = if recorder.is_some() && traced { args.clone() } else { Vec::new() };
+        let result = call(entry, args)?;
+        out_dtypes::check(entry, &result, &given, traced).inspect_err(|error| {
+            if let Some(recorder) = recorder.as_ref().filter(|_| traced) {
+                recorder.note_failure(entry, &seen, &given, error);
+            }
+        })?;
+        write_out(&result, out)
+    };
+    let Some(recorder) = recorder.as_ref().filter(|_| given.iter().any(is_empty)) else { return compute(args, !is_eager) };
     crate::dynamo::tracing::graph_break(&crate::dynamo::Unsupported::other("Shape mismatch with out= tensor variant"))?;
     let args = args.iter().map(|v| v.map_tensors(&mut |t| Ok(recorder.current(t)))).collect::<Result<Vec<_>>>()?;
     let _eager = crate::dispatch::Exclude::capture_too();
-    write_out(&call(entry, args)?, out)
+    compute(args, false)
 }
 
 /// `out=`: the result is written into the given tensor, which takes its shape.
