@@ -27,6 +27,12 @@ pub fn current_graph_task() -> i64 {
     TASKS.with_borrow(|t| t.0.last().map_or(-1, |task| task.number))
 }
 
+/// Whether a checkpoint that runs a backward of its own may: none of the backwards that run is asked for the gradients of some inputs
+/// alone.
+pub fn is_checkpoint_valid() -> bool {
+    TASKS.with_borrow(|t| t.0.iter().all(|task| task.needed.is_none()))
+}
+
 /// Whether the backward that is running executes a node, or hands out what arrives there (`torch._C._will_engine_execute_node`).
 ///
 /// # Errors

@@ -480,6 +480,12 @@ mod module {
         crate::autograd::current_graph_task()
     }
 
+    /// Whether a checkpoint may run a backward of its own.
+    #[pyfunction]
+    fn _is_checkpoint_valid() -> bool {
+        crate::autograd::is_checkpoint_valid()
+    }
+
     /// Whether the backward that is running executes a node.
     #[pyfunction]
     fn _will_engine_execute_node(node: PyRef<PyNode>, vm: &VirtualMachine) -> PyResult<bool> {

@@ -104,6 +104,10 @@ def _check_grad(out, grad, outputs, grads, is_grads_batched):
         )
 
 
+def _is_checkpoint_valid():
+    return _C._is_checkpoint_valid()
+
+
 def _tuple_of(tensors):
     return (tensors,) if is_tensor_like(tensors) or _is_edge(tensors) else tuple(tensors)
 
