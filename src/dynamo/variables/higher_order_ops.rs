@@ -344,7 +344,7 @@ pub fn function(
     }
     let before = no_grad(recorder);
     let from = recorder.position() - usize::from(before.grad);
-    let run = || in_body(|| vm.call_method(context, "_run_backward", (vm.ctx.new_list(grads),)));
+    let run = || in_body(|| vm.call_method(context, "_run_backward", (vm.ctx.new_list(grads), true)));
     let (computed, refused) = recorder.attempt(run);
     let summed = computed.and_then(|o| sum_gradients(&operands, args, &items(&o).unwrap_or_default(), vm));
     restore(recorder, &mark, before);

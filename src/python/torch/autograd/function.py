@@ -105,8 +105,8 @@ class BackwardCFunction(FunctionCtx):
         self._argument_count = len(args)
         return outs
 
-    def _run_backward(self, grads):
-        """The gradients of the arguments, a tuple as long as they were."""
+    def _run_backward(self, grads, is_traced=False):
+        """The gradients of the arguments, a tuple as long as they were. Dynamo pairs gradients with arguments as far as there are any."""
         if self.materialize_grads:
             grads = [
                 torch.zeros(like[0], dtype=like[1], device=like[2]) if grad is None and like is not None else grad
@@ -123,6 +123,8 @@ class BackwardCFunction(FunctionCtx):
                     f"function {name} returned an incorrect number of gradients (expected {count}, got {len(result)})"
                 )
             result = result[:count]
+        if is_traced and result:
+            result += (None,) * (count - len(result))
         if len(result) != count:
             raise RuntimeError(
                 f"function {name} returned an incorrect number of gradients (expected {count}, got {len(result)})"
