@@ -29,6 +29,11 @@ fn items<T: Real>(c: &Call) -> Result<Vec<Item<T>>> {
     let (sizes, targets) = (c.tensor("self")?.concrete()?.sizes, i64::read(c.tensor("target")?)?);
     let classes = if sizes.len() == 1 { sizes[0] } else { sizes[1] };
     let places: usize = sizes.iter().skip(2).product();
+    let dtype = c.tensor("self")?.dtype();
+    if let Some(weight) = c.opt_tensor("weight").filter(|w| w.dtype() != dtype) {
+        let (wanted, found) = (dtype.scalar_type(), weight.dtype().scalar_type());
+        return Err(Error::runtime(format!("expected scalar type {wanted} but found {found}")));
+    }
     let weights: Option<Vec<T>> = c.opt_tensor("weight").map(T::read).transpose()?;
     let ignore = c.int("ignore_index")?;
     let mut items = Vec::new();

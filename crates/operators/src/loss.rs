@@ -4,7 +4,7 @@ use crate::shapes::{need_broadcast_to, pointwise, pointwise_strides, result_type
 use diagnostics::error::{Error, ErrorKind, Result};
 use dispatch::t;
 use dispatch::{Backward, Batch, Call, CastPolicy, Grads, OpBuilder, Rule, Value};
-use tensor::{Tensor, TensorSpec};
+use tensor::{Dtype, Tensor, TensorSpec, promote};
 
 /// `reduction='none'`
 pub const NONE: i64 = 0;
@@ -52,7 +52,7 @@ pub fn register(b: &mut OpBuilder) {
         "huber_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float delta) -> Tensor",
         Rule::Fresh(grad_spec),
     );
-    b.op("soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor", Rule::Fresh(pair_spec))
+    b.op("soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor", Rule::Fresh(like_input_spec))
         .doc("A logistic loss of labels 1 and -1.")
         .function()
         .autocast(CastPolicy::Fp32)
@@ -104,6 +104,22 @@ fn pair_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     Ok(vec![Some(reduced(pointwise(&pair, result_type(&pair)?)?, c.int("reduction")?))])
 }
 
+/// A loss that is written into a tensor like its input, whatever the dtype that it is computed in.
+fn like_input_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
+    let pair = [c.get("self"), c.get("target")];
+    let dtype = c.tensor("self")?.dtype();
+    need_castable(result_type(&pair)?, dtype)?;
+    Ok(vec![Some(reduced(pointwise(&pair, dtype)?, c.int("reduction")?))])
+}
+
+fn need_castable(result: Dtype, to: Dtype) -> Result<()> {
+    if result.can_cast(to) {
+        return Ok(());
+    }
+    let (result, to) = (result.scalar_type(), to.scalar_type());
+    Err(Error::runtime(format!("result type {result} can't be cast to the desired output type {to}")))
+}
+
 fn smooth_l1_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     if c.float("beta")? < 0.0 {
         return Err(Error::runtime("smooth_l1_loss does not support negative values for beta."));
@@ -115,7 +131,7 @@ fn huber_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     if c.float("delta")? <= 0.0 {
         return Err(Error::runtime("huber_loss does not support non-positive values for delta."));
     }
-    pair_spec(c)
+    like_input_spec(c)
 }
 
 fn grad_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
@@ -187,14 +203,9 @@ fn kl_div(c: &Call) -> Result<Value> {
 
 fn bce_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     let (input, target) = (c.tensor("self")?, c.tensor("target")?);
-    for other in [Some(target), c.opt_tensor("weight")].into_iter().flatten() {
-        if other.dtype() != input.dtype() {
-            return Err(Error::runtime(format!(
-                "Found dtype {} but expected {}",
-                other.dtype().scalar_type(),
-                input.dtype().scalar_type()
-            )));
-        }
+    // Losses are multiplied by their weights in place.
+    if let Some(weight) = c.opt_tensor("weight") {
+        need_castable(promote(input.dtype(), weight.dtype()), input.dtype())?;
     }
     let operands = [Some(input), Some(target), c.opt_tensor("weight")];
     need_broadcast_to(&input.sizes(), &operands.into_iter().flatten().collect::<Vec<_>>())?;
@@ -230,7 +241,9 @@ fn bce_logits_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     }
     let values: Vec<&Value> = ["self", "target", "weight", "pos_weight"].iter().map(|n| c.get(n)).filter(|v| !v.is_none()).collect();
     need_broadcast_to(&ss, &values.iter().filter_map(|v| v.as_tensor()).collect::<Vec<_>>())?;
-    Ok(vec![Some(reduced(pointwise(&values, result_type(&values)?)?, c.int("reduction")?))])
+    // One less the target is what all else is multiplied by and added to in place.
+    need_castable(result_type(&values)?, target.dtype())?;
+    Ok(vec![Some(reduced(pointwise(&values, target.dtype())?, c.int("reduction")?))])
 }
 
 fn bce_logits_grad(b: &Backward) -> Result<Grads> {

@@ -5,7 +5,7 @@ use crate::nll::first;
 use diagnostics::error::{Error, Result};
 use dispatch::t;
 use dispatch::{Call, CastPolicy, OpBuilder, Rule, Tags, Value};
-use tensor::{Layout, Tensor};
+use tensor::{Dtype, Layout, Tensor};
 
 /// Registers the family.
 pub fn register(b: &mut OpBuilder) {
@@ -61,6 +61,16 @@ fn multi_margin_loss(c: &Call) -> Result<Value> {
     }
     if target.dim() != 1 || !target.numel().sym_eq(input.size(0))? {
         return Err(Error::runtime(format!("inconsistent target size, expected {} but got {:?}", input.size(0), target.sizes())));
+    }
+    // PyTorch's kernel knows two dtypes and promotes nothing; what is traced is composed of operators that do.
+    if !input.is_fake() {
+        let name = input.dtype().scalar_type();
+        if !matches!(input.dtype(), Dtype::Float32 | Dtype::Float64) {
+            return Err(Error::not_implemented(format!("\"multi_margin_loss_cpu_kernel\" not implemented for '{name}'")));
+        }
+        if let Some(weight) = c.opt_tensor("weight").filter(|w| w.dtype() != input.dtype()) {
+            return Err(Error::runtime(format!("expected scalar type {name} but found {}", weight.dtype().scalar_type())));
+        }
     }
     let index = t!("unsqueeze", &target, 1)?;
     let own = t!("gather", &input, 1, &index)?;
