@@ -202,6 +202,18 @@ mod native {
         call::serves_again(vm)
     }
 
+    /// The constant result of a call, in a tuple, where an entry of the cache has it.
+    #[pyfunction]
+    fn _constant_result(call: String, vm: &VirtualMachine) -> PyObjectRef {
+        call::constant_result(&call, vm).map_or_else(|| vm.ctx.none(), |result| vm.new_tuple((result,)).into())
+    }
+
+    /// Keeps the constant result of a call for the entry of the cache that is made, or whose guards pass.
+    #[pyfunction]
+    fn _keep_constant_result(call: String, result: PyObjectRef, vm: &VirtualMachine) {
+        call::keep_constant_result(&call, result, vm);
+    }
+
     /// A module with hooks is called with these: Dynamo asks of each whether it is a constant, and realizes the first that is none.
     #[pyfunction]
     fn _read_first(args: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {

@@ -194,6 +194,8 @@ pub struct CompiledFunction {
     pub ended: RefCell<HashSet<usize>>,
     /// The last call of each place.
     pub last: RefCell<HashMap<usize, Last>>,
+    /// Constant results of calls, by the place, the entry of its cache and the call.
+    pub constants: RefCell<HashMap<(usize, usize, String), PyObjectRef>>,
 }
 
 /// What `torch.compile` was asked for, as far as functions of one code have a cache in common only where it is the same.
@@ -300,6 +302,7 @@ impl CompiledFunction {
     pub fn new(asked: Asked, of_code: Option<&CompiledFunction>) -> Self {
         CompiledFunction {
             cache: RefCell::default(),
+            constants: RefCell::default(),
             asked,
             seen: of_code.map_or_else(Rc::default, |f| f.seen.clone()),
             frames: of_code.map_or_else(Rc::default, |f| f.frames.clone()),
@@ -314,6 +317,7 @@ impl CompiledFunction {
 
     fn reset(&self) {
         self.cache.borrow_mut().clear();
+        self.constants.borrow_mut().clear();
         self.seen.take();
         self.frames.borrow_mut().clear();
         self.places.borrow_mut().truncate(1);

@@ -100,6 +100,33 @@ pub fn serves_again(vm: &VirtualMachine) -> bool {
     }
 }
 
+/// The function that is recorded, and what a constant result of a call is kept under: the place, the entry of its cache whose guards
+/// pass or that is being made, and the call itself. Says whether there is such an entry.
+fn constant_key(call: &str, vm: &VirtualMachine) -> Option<(Rc<Session>, (usize, usize, String), bool)> {
+    let top = CALL.with_borrow(Clone::clone).map(|call| call.top())?;
+    let place = top.at.get();
+    let asked = top.function.cache.borrow().asked(place);
+    let serving = {
+        let began = top.about.remembered.borrow();
+        let serves = |i: &usize| began.as_ref().is_some_and(|began| found_inputs::holds(&top.function, place, *i, &began.locals, vm));
+        asked.iter().copied().find(serves)
+    };
+    Some((top, (place, serving.unwrap_or(asked.len()), call.to_owned()), serving.is_some()))
+}
+
+/// The constant result of a call, where an entry of the cache has it.
+pub fn constant_result(call: &str, vm: &VirtualMachine) -> Option<PyObjectRef> {
+    let (top, key, _) = constant_key(call, vm).filter(|(_, _, serves)| *serves)?;
+    top.function.constants.borrow().get(&key).cloned()
+}
+
+/// Keeps the constant result of a call for the entry of the cache.
+pub fn keep_constant_result(call: &str, result: PyObjectRef, vm: &VirtualMachine) {
+    if let Some((top, key, _)) = constant_key(call, vm) {
+        top.function.constants.borrow_mut().insert(key, result);
+    }
+}
+
 /// Whether a compiled function is being called that is to be one graph.
 pub fn is_whole() -> bool {
     CALL.with_borrow(|call| call.as_ref().is_some_and(|call| call.fullgraph))

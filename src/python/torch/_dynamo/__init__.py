@@ -14,8 +14,8 @@ def graph_break(msg=""):
 
 
 def is_compiling():
-    """Whether a compiled function is being captured."""
-    return _native_compile._is_compiling()
+    """Whether a compiled function is being captured; what is called outside of its graphs is not."""
+    return _native_compile._is_capturing()
 
 
 def allow_in_graph(fn):

@@ -90,7 +90,7 @@ def compile(
     from torch.nn import Module
 
     if isinstance(model, Module):
-        return OptimizedModule(model, backend, fullgraph, dynamic, settings, guard_filter)
+        return OptimizedModule(model, _Call, backend, fullgraph, dynamic, settings=settings, guard_filter=guard_filter)
     return _optimize_function(model, backend, fullgraph, dynamic, settings, guard_filter)
 
 
@@ -304,7 +304,7 @@ class _Call:
         sizes = not config.assume_static_by_default if dynamic is None else dynamic
 
         def compiler_fn(graph):
-            return _optimized(graph, backend, fullgraph, dynamic, settings)
+            return _optimized(graph, _Call, backend, fullgraph, dynamic, settings)
 
         with _enable(compiler_fn, dynamic=sizes, ignore_active_disable_ctx=False):
             return _native_compile._call_compiled(self.state, self.fullgraph, self.fn, name, names, args, kwargs)
@@ -577,14 +577,15 @@ def _optimized_module_class():
     class OptimizedModule(Module):
         """A module whose calls are compiled; everything else is the module's own."""
 
-        def __init__(self, module, backend, fullgraph, dynamic, settings=None, guard_filter=None):
+        def __init__(self, module, make_call, *how, **options):
             super().__init__()
             self._orig_mod = module
-            self.__dict__["_torchdynamo_call"] = _Call(module, backend, fullgraph, dynamic, settings=settings, guard_filter=guard_filter)
+            self.__dict__["_torchdynamo_call"] = make_call(module, *how, **options)
 
         def __reduce__(self):
             # A copy compiles the copied module the same way.
-            return _optimized, (self._orig_mod, *self._torchdynamo_call.how)
+            call = self._torchdynamo_call
+            return _optimized, (self._orig_mod, type(call), *call.how)
 
         def __call__(self, *args, **kwargs):
             # Hooks of this module, not of the one that is compiled, are called around what is compiled, and those of all modules.
@@ -642,8 +643,8 @@ def _optimized_module_class():
 class _LazyModuleClass:
     """Stands for the class until `torch.nn` is needed."""
 
-    def __call__(self, *args):
-        return _module_class()(*args)
+    def __call__(self, *args, **options):
+        return _module_class()(*args, **options)
 
     def __instancecheck__(self, instance):
         return isinstance(instance, _module_class())
@@ -654,8 +655,8 @@ def _module_class():
     return _optimized_module_class()
 
 
-def _optimized(module, *how):
-    return _module_class()(module, *how)
+def _optimized(module, make_call, *how):
+    return _module_class()(module, make_call, *how)
 
 
 OptimizedModule = _LazyModuleClass()
@@ -666,6 +667,11 @@ def disable(fn=None, recursive=True, *, reason=None, wrapping=True):
     unobeyed("disable", wrapping=(wrapping, True))
     if fn is None:
         return lambda fn: disable(fn, recursive, reason=reason, wrapping=wrapping)
+
+    if recursive and isinstance(fn, type):
+        return _disable_class(fn, reason)
+    if recursive and isinstance(fn, torch.nn.Module):
+        return OptimizedModule(fn, _DisabledCall, reason)
 
     @functools.wraps(fn)
     def outside(*args, **kwargs):
@@ -678,6 +684,26 @@ def disable(fn=None, recursive=True, *, reason=None, wrapping=True):
         return _native_compile._returned(result) if is_captured else result
 
     return outside
+
+
+class _DisabledCall:
+    """What an `OptimizedModule` that is kept out of capture calls."""
+
+    def __init__(self, module, reason):
+        self.how = (reason,)
+        self.call = disable(module.__call__, reason=reason)
+
+    def __call__(self, args, kwargs):
+        return self.call(*args, **kwargs)
+
+
+def _disable_class(cls, reason):
+    """Keeps out of capture how objects of a class are made and called."""
+    names = ["__init__", "__call__", "_call_impl"]
+    for name in names if issubclass(cls, torch.nn.Module) else names[:2]:
+        if any(name in base.__dict__ for base in cls.__mro__):
+            setattr(cls, name, disable(getattr(cls, name), reason=reason))
+    return cls
 
 
 class error_on_graph_break:

@@ -14,7 +14,22 @@ def is_exporting():
 
 
 def assume_constant_result(fn):
-    return fn
+    """A function that is called while a graph is captured, and whose result is a constant of that graph."""
+
+    @functools.wraps(fn)
+    def constant(*args, **kwargs):
+        if not _native_compile._is_capturing():
+            return fn(*args, **kwargs)
+        with _native_compile._suspended():
+            call = f"{id(fn)} {args} {kwargs}"
+            known = _native_compile._constant_result(call)
+            if known is None:
+                # Nothing that it reads is guarded on.
+                known = (_native_compile._outside_of_calls(lambda: fn(*args, **kwargs)),)
+                _native_compile._keep_constant_result(call, known[0])
+        return known[0]
+
+    return constant
 
 
 def nested_compile_region(fn=None, *, options=None, max_reuse_entries=8, reuse_hash_fn=None):
