@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { ROOT } from "../../scripts/lib/config.mjs";
-import { output, playground, settled, shows, text, write } from "./lib/page.mjs";
+import { output, playground, settled, sharedLink, shows, text, write } from "./lib/page.mjs";
 
 const SCRIPT = `import torch
 from model import scale
@@ -81,9 +81,8 @@ describe("files beside the script", () => {
     await write(page, "def scale(x):\n    return x * 0\n");
     await shows(output(page), /^sum 0/);
     // A link has all of it, and so has what is kept.
-    await page.getByRole("button", { name: "Share", exact: true }).click();
+    const link = await sharedLink(page);
     await shows(page.locator(".popover:popover-open"), "3 files beside it");
-    const link = new URL(page.url()).hash;
     assert.match(link, /^#v5\//);
     const other = await pages.open(link);
     await shows(output(other), /^sum 0/);

@@ -17,11 +17,23 @@ pub struct ShapeGuard {
     pub relation: Relation,
     /// Right side.
     pub right: Expr,
+    /// Where several numbers were compared at once and differ: those that are not all equal, in pairs. The sides then say the same: their
+    /// distances do not add up to zero.
+    pub not_all_equal: Vec<(Expr, Expr)>,
     /// The script's line that asked.
     pub source: Option<Source>,
 }
 
 impl ShapeGuard {
+    /// As Python, with the sides as `side` writes them.
+    pub fn in_python(&self, side: &dyn Fn(&Expr) -> String) -> String {
+        if self.not_all_equal.is_empty() {
+            return format!("{} {} {}", side(&self.left), self.relation.text(), side(&self.right));
+        }
+        let equal: Vec<String> = self.not_all_equal.iter().map(|(a, b)| format!("{} == {}", side(a), side(b))).collect();
+        format!("not ({})", equal.join(" and "))
+    }
+
     /// The sides and how they relate, turned where a number stands first: PyTorch writes it last.
     pub fn number_last(&self) -> (&Expr, Relation, &Expr) {
         match (self.left.as_int(), self.right.as_int()) {
@@ -446,11 +458,46 @@ impl ShapeEnv {
         self.0.borrow().stated.clone()
     }
 
+    /// Whether all pairs are equal in the call being compiled, asked at once as where whole shapes are compared; installs one guard where
+    /// several decide that they are not.
+    ///
+    /// # Errors
+    ///
+    /// Where only the run knows.
+    pub fn all_equal(&self, pairs: &[(Expr, Expr)]) -> Result<bool> {
+        let is_decided = |(a, b): &&(Expr, Expr)| self.decide(a, Relation::Eq, b);
+        if pairs.iter().any(|pair| is_decided(&pair) == Some(false)) {
+            return Ok(false);
+        }
+        let mut open: Vec<(Expr, Expr)> = pairs.iter().filter(|pair| is_decided(pair).is_none()).cloned().collect();
+        let numbers = |(a, b): &(Expr, Expr)| Some((self.hint(a)?, self.hint(b)?));
+        let differs = |pair| numbers(pair).is_some_and(|(a, b)| a != b);
+        let is_whole = |(a, b): &(Expr, Expr)| a.floats().is_empty() && b.floats().is_empty();
+        let at_once = open.len() > 1 && open.iter().any(differs) && open.iter().all(|pair| is_whole(pair) && numbers(pair).is_some());
+        if !at_once {
+            for (a, b) in &open {
+                if !self.evaluate_asked(a, Relation::Eq, b)? {
+                    return Ok(false);
+                }
+            }
+            return Ok(true);
+        }
+        // In the order of sympy's `And`.
+        open.sort_by_cached_key(|(a, b)| Relation::Eq.condition(a, b));
+        let distance = |sum: Expr, (a, b): &(Expr, Expr)| sum.add(&a.sub(b).magnitude());
+        let (left, right) = (open.iter().fold(Expr::from(0), distance), Expr::from(0));
+        self.note_asked(&left, Relation::Ne, &right);
+        let mut inner = self.0.borrow_mut();
+        inner.hold(&left, Relation::Ne, &right);
+        inner.guards.push(ShapeGuard { left, relation: Relation::Ne, right, not_all_equal: open, source: diagnostics::source::asking() });
+        Ok(false)
+    }
+
     fn install(&self, left: &Expr, relation: Relation, right: &Expr) {
         let mut inner = self.0.borrow_mut();
         let source = diagnostics::source::asking();
         inner.hold(left, relation, right);
-        inner.guards.push(ShapeGuard { left: left.clone(), relation, right: right.clone(), source });
+        inner.guards.push(ShapeGuard { left: left.clone(), relation, right: right.clone(), not_all_equal: Vec::new(), source });
         if relation == Relation::Eq
             && right.as_int() == Some(0)
             && let Some((symbol, number)) = left.as_remainder()

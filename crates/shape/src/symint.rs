@@ -223,6 +223,19 @@ impl SymInt {
         }
     }
 
+    /// Whether all pairs are equal, asked at once ([`ShapeEnv::all_equal`]).
+    ///
+    /// # Errors
+    ///
+    /// Where only the run knows.
+    pub fn all_equal(pairs: &[(SymInt, SymInt)]) -> Result<bool> {
+        let sides: Vec<(Expr, Expr)> = pairs.iter().map(|(a, b)| (a.expr(), b.expr())).collect();
+        match pairs.iter().find_map(|(a, b)| a.env2(b)) {
+            Some(env) => env.all_equal(&sides),
+            None => Ok(sides.iter().all(|(a, b)| a == b)),
+        }
+    }
+
     /// Whether the relation holds; guards where symbols decide, and is `otherwise` where only the run knows.
     pub fn holds_or(&self, relation: Relation, other: &SymInt, otherwise: bool) -> Result<bool> {
         match self.decide(relation, other) {

@@ -341,8 +341,7 @@ impl CacheEntry {
             let named = expr.substitute(&|s| Some(Expr::symbol(Symbol(self.captured.env.info(s)?.origin.as_str().into()))));
             as_python(&named.to_string())
         };
-        let text = format!("{} {} {}", sourced(&guard.left), guard.relation.text(), sourced(&guard.right));
-        Guard { text, span: guard.source.as_ref().map(|s| s.span.clone()) }
+        Guard { text: guard.in_python(&sourced), span: guard.source.as_ref().map(|s| s.span.clone()) }
     }
 
     /// Runs it on what it admitted.

@@ -45,6 +45,17 @@ class Size(tuple):
 
     __str__ = __repr__
 
+    # Whole shapes are compared at once: what is learned of symbolic sizes is that they are all equal, or that not all are.
+    def __eq__(self, other):
+        equal = _native._all_equal(self, other)
+        return tuple.__eq__(self, other) if equal is None else equal
+
+    def __ne__(self, other):
+        equal = _native._all_equal(self, other)
+        return tuple.__ne__(self, other) if equal is None else not equal
+
+    __hash__ = tuple.__hash__
+
     def __add__(self, other):
         return Size(tuple.__add__(self, other))
 

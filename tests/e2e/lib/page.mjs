@@ -106,3 +106,10 @@ export async function example(page, title) {
 
 /** Has the GPU run what is run: where it is a software adapter, the page prefers the CPU. */
 export const onGpu = (page) => page.locator("[data-pane=run]").getByLabel("Device", { exact: true }).selectOption("webgpu");
+
+/** Presses Share, and gives what the address then holds after the page: the link is made beside what is shown. */
+export async function sharedLink(page) {
+  await page.getByRole("button", { name: "Share", exact: true }).click();
+  await page.getByLabel("Link", { exact: true }).waitFor();
+  return new URL(page.url()).hash;
+}

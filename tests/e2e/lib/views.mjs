@@ -1,6 +1,6 @@
 // Every view of the page, and how a visitor gets there: for pictures of them, and to look for what keeps people out.
 import { fileURLToPath } from "node:url";
-import { example, onGpu, settled, write } from "./page.mjs";
+import { example, onGpu, settled, sharedLink, write } from "./page.mjs";
 
 /** Logs that PyTorch wrote. */
 const LOGS = fileURLToPath(new URL("../../../crates/trace/tests/trace/logs/", import.meta.url));
@@ -313,9 +313,7 @@ export async function leave(page) {
 
 /** A frame in another page, by the link that Share gives; `options` of its address begin with `?`. */
 export async function openFrame(page, base, options = "") {
-  await button(page, "Share");
-  await page.waitForFunction(() => location.hash.length > 10);
-  const hash = new URL(page.url()).hash;
+  const hash = await sharedLink(page);
   await page.goto("about:blank");
   await page.goto(`${base}embed.html${options}${hash}`);
   await settled(page);

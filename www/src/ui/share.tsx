@@ -20,6 +20,7 @@ export function ShareMenu(): JSX.Element {
   const isOpen = useSignal(false);
   const open = async (): Promise<void> => {
     delivered.value = "";
+    href.value = "";
     isOpen.value = true;
     // Of a log nothing is made before it is said what it holds.
     if (logRun.value) return;
@@ -29,7 +30,7 @@ export function ShareMenu(): JSX.Element {
   const log = logRun.value?.log;
   return (
     <Popover button="Share" label="Share" class="primary" onOpen={() => void open()}>
-      {log ? isOpen.value && <ShareLog key={log.id} /> : <ShareScript href={href.value} />}
+      {log ? isOpen.value && <ShareLog key={log.id} /> : href.value === "" ? <p role="status">The link is being made.</p> : <ShareScript href={href.value} />}
     </Popover>
   );
 }

@@ -205,6 +205,12 @@ mod module {
         super::super::size::set_size_class(cls);
     }
 
+    /// Whether two shapes are equal, asked at once; `None` where Python compares them element by element.
+    #[pyfunction]
+    fn _all_equal(a: PyObjectRef, b: PyObjectRef, vm: &VirtualMachine) -> PyResult<Option<bool>> {
+        super::super::size::all_equal(&a, &b, vm)
+    }
+
     #[pyfunction]
     fn _legacy_tensor(dtype: PyObjectRef, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
         let Some(Value::Dtype(dtype)) = to_value(&dtype, vm) else { return Err(vm.new_type_error("expected a torch.dtype")) };

@@ -43,6 +43,22 @@ class LazyModuleMixin:
         """Whether a parameter or buffer has no shape yet."""
         return any(is_lazy(value) for value in (*self._parameters.values(), *self._buffers.values()))
 
+    def _initialize_before_capture(self, args, kwargs):
+        """Makes the parameters from the shapes of the arguments, outside the graph: what is captured is the module it becomes."""
+        import torch
+        from torch._native_compile import _suspended, _touch
+        from torch.utils._pytree import tree_map
+
+        def blank(value):
+            if not isinstance(value, torch.Tensor):
+                return value
+            shape = [size if type(size) is int else size.node.hint for size in value.shape]
+            return torch.empty(shape, dtype=value.dtype, device=value.device)
+
+        tree_map(_touch, (args, kwargs))
+        with _suspended():
+            self._infer_parameters(self, *tree_map(blank, (args, kwargs)))
+
     def _infer_parameters(self, module, args, kwargs=None):
         module.initialize_parameters(*args, **(kwargs or {}))
         if module.has_uninitialized_params():

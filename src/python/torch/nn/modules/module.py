@@ -355,6 +355,8 @@ class Module(ModuleHooks, ModuleState):
         if not _enter_module(self):
             return self._call_impl(*args, **kwargs)
         try:
+            if "_initialize_hook" in self.__dict__ and _native_compile._is_capturing():
+                self._initialize_before_capture(args, kwargs)
             way = _kept_way(self)
             if way == "bare":
                 return _gives(self.forward(*args, **kwargs))
