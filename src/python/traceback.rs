@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use rustpython_vm::{
     AsObject, Py, PyObject, PyObjectRef, PyRef, TryFromObject, VirtualMachine,
-    builtins::{PyBaseException, PyBaseExceptionRef, PyStr, PyTraceback},
+    builtins::{PyBaseException, PyBaseExceptionRef, PyCode, PyStr, PyTraceback},
 };
 
 use super::current::Run;
@@ -67,6 +67,17 @@ pub fn source(exception: &Py<PyBaseException>) -> Option<crate::span::Source> {
         let range = code.locations.get(usize::try_from(entry.lasti / 2).ok()?)?;
         super::span::place_in(code, *range)
     })
+}
+
+/// The instructions of the script's that the exception passed through, outermost first.
+pub fn passed(exception: &Py<PyBaseException>) -> Vec<(PyRef<PyCode>, u32)> {
+    let instruction = |entry: &PyRef<PyTraceback>| {
+        let code = entry.frame.iframe().code();
+        let at = u32::try_from(entry.lasti / 2).ok()?;
+        super::span::place_in(code, *code.locations.get(at as usize)?)?;
+        Some((code.to_owned(), at))
+    };
+    entries(exception).iter().filter_map(instruction).collect()
 }
 
 /// The traceback, outermost frame first.

@@ -161,6 +161,9 @@ pub struct CacheEntryCondition {
     pub relation: String,
     /// Right side.
     pub right: String,
+    /// The condition in symbols as it is written, where that is no relation of two sides: `not (s0 == 3 and s1 == 4)`.
+    #[serde(default)]
+    pub written: Option<String>,
     /// The line that asked.
     pub span: Option<Span>,
 }

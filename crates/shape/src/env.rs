@@ -17,9 +17,9 @@ pub struct ShapeGuard {
     pub relation: Relation,
     /// Right side.
     pub right: Expr,
-    /// Where several numbers were compared at once and differ: those that are not all equal, in pairs. The sides then say the same: their
-    /// distances do not add up to zero.
-    pub not_all_equal: Vec<(Expr, Expr)>,
+    /// Where several numbers were compared at once: the pairs that are all equal, or (`Ne`) not all. The sides then say the same: whether
+    /// the distances add up to zero.
+    pub pairs: Vec<(Expr, Expr)>,
     /// The script's line that asked.
     pub source: Option<Source>,
 }
@@ -27,11 +27,12 @@ pub struct ShapeGuard {
 impl ShapeGuard {
     /// As Python, with the sides as `side` writes them.
     pub fn in_python(&self, side: &dyn Fn(&Expr) -> String) -> String {
-        if self.not_all_equal.is_empty() {
+        if self.pairs.is_empty() {
             return format!("{} {} {}", side(&self.left), self.relation.text(), side(&self.right));
         }
-        let equal: Vec<String> = self.not_all_equal.iter().map(|(a, b)| format!("{} == {}", side(a), side(b))).collect();
-        format!("not ({})", equal.join(" and "))
+        let equal: Vec<String> = self.pairs.iter().map(|(a, b)| format!("{} == {}", side(a), side(b))).collect();
+        let all = equal.join(" and ");
+        if self.relation == Relation::Ne { format!("not ({all})") } else { all }
     }
 
     /// The sides and how they relate, turned where a number stands first: PyTorch writes it last.
@@ -473,7 +474,7 @@ impl ShapeEnv {
         let numbers = |(a, b): &(Expr, Expr)| Some((self.hint(a)?, self.hint(b)?));
         let differs = |pair| numbers(pair).is_some_and(|(a, b)| a != b);
         let is_whole = |(a, b): &(Expr, Expr)| a.floats().is_empty() && b.floats().is_empty();
-        let at_once = open.len() > 1 && open.iter().any(differs) && open.iter().all(|pair| is_whole(pair) && numbers(pair).is_some());
+        let at_once = open.len() > 1 && open.iter().all(|pair| is_whole(pair) && numbers(pair).is_some());
         if !at_once {
             for (a, b) in &open {
                 if !self.evaluate_asked(a, Relation::Eq, b)? {
@@ -484,20 +485,30 @@ impl ShapeEnv {
         }
         // In the order of sympy's `And`.
         open.sort_by_cached_key(|(a, b)| Relation::Eq.condition(a, b));
+        let relation = if open.iter().any(differs) { Relation::Ne } else { Relation::Eq };
         let distance = |sum: Expr, (a, b): &(Expr, Expr)| sum.add(&a.sub(b).magnitude());
         let (left, right) = (open.iter().fold(Expr::from(0), distance), Expr::from(0));
-        self.note_asked(&left, Relation::Ne, &right);
-        let mut inner = self.0.borrow_mut();
-        inner.hold(&left, Relation::Ne, &right);
-        inner.guards.push(ShapeGuard { left, relation: Relation::Ne, right, not_all_equal: open, source: diagnostics::source::asking() });
-        Ok(false)
+        self.note_asked(&left, relation, &right);
+        self.0.borrow_mut().hold(&left, relation, &right);
+        let guard = ShapeGuard { left, relation, right, pairs: open.clone(), source: diagnostics::source::asking() };
+        self.0.borrow_mut().guards.push(guard);
+        if relation == Relation::Eq {
+            open.iter().for_each(|(a, b)| self.learn_relation(a, relation, b));
+        }
+        Ok(relation == Relation::Eq)
     }
 
     fn install(&self, left: &Expr, relation: Relation, right: &Expr) {
-        let mut inner = self.0.borrow_mut();
         let source = diagnostics::source::asking();
+        let guard = ShapeGuard { left: left.clone(), relation, right: right.clone(), pairs: Vec::new(), source };
+        self.0.borrow_mut().guards.push(guard);
+        self.learn_relation(left, relation, right);
+    }
+
+    /// What a guard says is used from here on.
+    fn learn_relation(&self, left: &Expr, relation: Relation, right: &Expr) {
+        let mut inner = self.0.borrow_mut();
         inner.hold(left, relation, right);
-        inner.guards.push(ShapeGuard { left: left.clone(), relation, right: right.clone(), not_all_equal: Vec::new(), source });
         if relation == Relation::Eq
             && right.as_int() == Some(0)
             && let Some((symbol, number)) = left.as_remainder()

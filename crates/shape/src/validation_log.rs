@@ -60,7 +60,7 @@ impl ShapeEnv {
             return;
         }
         let source = diagnostics::source::asking();
-        log.asked.push(ShapeGuard { left: left.clone(), relation, right: right.clone(), not_all_equal: Vec::new(), source });
+        log.asked.push(ShapeGuard { left: left.clone(), relation, right: right.clone(), pairs: Vec::new(), source });
     }
 
     pub(super) fn note_computed(&self, operation: Operation, left: &Expr, right: &Expr, result: &Expr) {

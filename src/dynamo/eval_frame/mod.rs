@@ -12,10 +12,11 @@ pub mod within_trace;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use rustpython_vm::builtins::PyBaseExceptionRef;
+use rustpython_vm::builtins::{PyBaseExceptionRef, PyCode};
 use rustpython_vm::function::FuncArgs;
-use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
+use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyRef, PyResult, VirtualMachine};
 
+use super::bytecode_analysis::decoded::decoded;
 use super::cache::compiled_function::{self, CompiledFunction, closure_of, count_frame, note_recompiled, stance};
 use super::cache::found_inputs::Remembered;
 use super::graph_breaks::unsupported::Unsupported;
@@ -123,7 +124,7 @@ pub fn call(
         outputs.extend(lone_input(value, &recorder));
     }
     add_asked_for(&mut outputs, &recorder, vm);
-    let uncaught = result.as_ref().err().and_then(|e| uncaught(e, (function, first.at.get()), &recorder, vm));
+    let uncaught = result.as_ref().err().and_then(|e| uncaught(e, (function, first.at.get()), fullgraph, &recorder, vm));
     if result.is_err() && (outputs.is_empty() || uncaught.is_some() || call.is_refused()) {
         // An error ends the graph; nobody asks for what it computed, and where a call could not be captured, nothing is compiled.
         flushed = flushed.and_then(|()| drop_graph(&first, &recorder));
@@ -250,6 +251,7 @@ pub(in crate::dynamo) fn said(e: &PyBaseExceptionRef, vm: &VirtualMachine) -> St
 fn uncaught(
     e: &PyBaseExceptionRef,
     (function, place): (&CompiledFunction, usize),
+    fullgraph: bool,
     recorder: &Recorder,
     vm: &VirtualMachine,
 ) -> Option<Error> {
@@ -257,6 +259,14 @@ fn uncaught(
         return None;
     }
     let said = said(e, vm);
+    // What a handler raises again is an exception like any other: Dynamo has forgotten by then that a call failed under fake tensors. It
+    // gives that frame up, but not those that the frame calls.
+    let is_handled = |(code, at): &(PyRef<PyCode>, u32)| resumption::is_handled(code, &decoded(code), *at);
+    let passed = crate::python::traceback::passed(e);
+    let forgotten = if fullgraph { passed.iter().any(is_handled) } else { passed.last().is_some_and(is_handled) };
+    if forgotten {
+        return None;
+    }
     // A graph compiled for a tensor that is no leaf is also used for a leaf: it runs, and what refuses the write is its copy.
     let runs = said.contains("a leaf Variable that requires grad") && may_serve(function, place, recorder);
     recorder.uncaught(&said).filter(|_| !runs)

@@ -59,6 +59,11 @@ pub fn in_try(code: &Py<PyCode>, decoded: &Code, at: u32) -> bool {
     handlers(code, decoded, at).into_iter().any(|position| matches!(handler(decoded, position), Handler::Try))
 }
 
+/// Whether an exception raised at an instruction would run a handler of the function's: of a `try`, or the exit of a `with`.
+pub fn is_handled(code: &Py<PyCode>, decoded: &Code, at: u32) -> bool {
+    handlers(code, decoded, at).into_iter().any(|position| !matches!(handler(decoded, position), Handler::Own))
+}
+
 /// Whether an instruction stands in a block that no resume function begins in: a `try`, or that of a context manager that is none of
 /// PyTorch's.
 pub fn is_in_block(code: &Py<PyCode>, decoded: &Code, position: usize, scope: &Scope) -> bool {

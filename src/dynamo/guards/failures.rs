@@ -210,7 +210,7 @@ impl CacheEntry {
             }
             let (Some(l), Some(r)) = (evaluate(&left, &values), evaluate(&right, &values)) else { continue };
             if !guard.relation.holds(l, r) {
-                if !guard.not_all_equal.is_empty() {
+                if !guard.pairs.is_empty() {
                     return Some(guard.in_python(&|side| in_source(&env.simplify(side))));
                 }
                 let is_symmetric = matches!(guard.relation, Relation::Eq | Relation::Ne);

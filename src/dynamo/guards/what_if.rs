@@ -43,6 +43,7 @@ pub fn view(entry: &CacheEntry, (frame, dynamic, limit): (u32, Option<bool>, usi
         left: guard.left.to_string(),
         relation: guard.relation.text().to_owned(),
         right: guard.right.to_string(),
+        written: (!guard.pairs.is_empty()).then(|| guard.in_python(&|side| side.to_string())),
         span: guard.source.map(|s| s.span),
     });
     CacheEntryView {
@@ -198,7 +199,8 @@ fn failed_guard(entry: &CacheEntryView, trials: &[Trial]) -> Result<Option<(Stri
         let (Some(left), Some(right)) = (number(&condition.left)?, number(&condition.right)?) else { continue };
         let relation = Relation::ALL.into_iter().find(|r| r.text() == condition.relation);
         if relation.is_some_and(|r| !r.holds(left, right)) {
-            let text = format!("{} {} {}", in_source(&condition.left, entry), condition.relation, in_source(&condition.right, entry));
+            let relation = || format!("{} {} {}", condition.left, condition.relation, condition.right);
+            let text = in_source(&condition.written.clone().unwrap_or_else(relation), entry);
             return Ok(Some((text, condition.span.clone())));
         }
     }
