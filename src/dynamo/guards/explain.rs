@@ -121,7 +121,7 @@ fn all(needs: &Needs, vm: &VirtualMachine) -> Vec<Told> {
                 )
             }
             Kind::Remaining(_) => ("TUPLE_ITERATOR_LEN", vec!["TUPLE_ITERATOR_LEN"], vec![fact.text(vm)]),
-            Kind::KeyAt(..) => continue,
+            Kind::Key(_) | Kind::KeyAt(..) => continue,
             Kind::HasAttr(_, has, _) => {
                 let kind = if *has { "HASATTR" } else { "NO_HASATTR" };
                 (kind, vec![kind], vec![fact.text(vm)])

@@ -66,7 +66,7 @@ fn kind(kind: &Kind) -> &'static str {
         Kind::Type(_) => "type",
         Kind::Length(_) | Kind::Entries(_) => "length",
         Kind::Remaining(_) => "remaining",
-        Kind::KeyAt(..) => "key",
+        Kind::Key(_) | Kind::KeyAt(..) => "key",
         Kind::Contains(_, true) => "contains",
         Kind::Contains(_, false) => "lacks",
         Kind::HasAttr(..) => "attribute",

@@ -30,7 +30,9 @@ pub enum Kind {
     Remaining(usize),
     /// The key of a dictionary at a position is this one.
     KeyAt(usize, PyObjectRef),
-    /// A dictionary has, or has not, this key.
+    /// A dictionary has this key, wherever.
+    Key(PyObjectRef),
+    /// A dictionary was asked for this key, and has it, or has it not.
     Contains(PyObjectRef, bool),
     /// It has, or has not, an attribute of this name; where its class looks for such in a dictionary, that dictionary's place.
     HasAttr(Rc<str>, bool, Option<Rc<Source>>),
@@ -103,6 +105,7 @@ impl Kind {
     pub(super) fn is_told_by(&self, other: &Kind, vm: &VirtualMachine) -> bool {
         match (self, other) {
             (Kind::Contains(a, _), Kind::Contains(b, _)) => same(a, b, vm),
+            (Kind::Key(a), Kind::Key(b)) => same(a, b, vm),
             (Kind::KeyAt(i, _), Kind::KeyAt(j, _)) => i == j,
             (Kind::HasAttr(a, ..), Kind::HasAttr(b, ..)) => a == b,
             (Kind::Type(_), Kind::Equals(_)) => true,
@@ -118,6 +121,7 @@ impl Kind {
             (Kind::Type(a), Kind::Type(b)) => a.is(b),
             (Kind::Type(class), Kind::Equals(value)) => value.class().as_object().is(class),
             (Kind::Length(a), Kind::Length(b)) | (Kind::Entries(a), Kind::Entries(b)) | (Kind::Remaining(a), Kind::Remaining(b)) => a == b,
+            (Kind::Key(a), Kind::Key(b)) => same(a, b, vm),
             (Kind::KeyAt(i, a), Kind::KeyAt(j, b)) => i == j && same(a, b, vm),
             (Kind::Contains(a, has), Kind::Contains(b, had)) => has == had && same(a, b, vm),
             (Kind::HasAttr(a, has, _), Kind::HasAttr(b, had, _)) => a == b && has == had,
@@ -140,6 +144,7 @@ impl Fact {
             Kind::KeyAt(index, key) => {
                 value.downcast_ref::<PyDict>().and_then(|d| d.into_iter().nth(*index)).is_some_and(|(k, _)| same(&k, key, vm))
             }
+            Kind::Key(key) => item(&value, key, vm).is_some(),
             Kind::Contains(key, has) => {
                 let is_dict = value.downcast_ref::<PyDict>().is_some() || value.downcast_ref::<PyType>().is_some();
                 is_dict && item(&value, key, vm).is_some() == *has
@@ -187,6 +192,7 @@ impl Fact {
             Kind::Entries(n) => format!("len({source}) != {n}"),
             Kind::Remaining(n) => format!("___tuple_iterator_len({source}) == {n}"),
             Kind::KeyAt(index, key) => format!("list(dict.keys({source}))[{index}] == {}", repr(key, vm)),
+            Kind::Key(key) => format!("{source}[{}]", repr(key, vm)),
             Kind::Contains(key, has) => format!("{}___dict_contains({}, {source})", if *has { "" } else { "not " }, repr(key, vm)),
             Kind::HasAttr(name, has, _) => format!("{}hasattr({source}, '{name}')", if *has { "" } else { "not " }),
             Kind::Same(other) => format!("{} is {source}", other.text(vm)),
@@ -223,6 +229,9 @@ impl Fact {
             && base.value(locals, vm).is_some()
         {
             return format!("KeyError on {}[{}]", strip_locals(&base.text(vm)), repr(key, vm));
+        }
+        if let (Kind::Key(_), Some(_)) = (&self.kind, self.source.value(locals, vm)) {
+            return format!("KeyError on {}", strip_locals(&self.text(vm)));
         }
         if let (Source::Module(base, name), None) = (&*self.source, self.source.value(locals, vm))
             && base.value(locals, vm).is_some()

@@ -191,6 +191,10 @@ impl Reader<'_> {
                 });
                 return Seen::Each(Box::new(Seen::Items(each.collect())));
             }
+            ("dict", [items]) => {
+                drop(self.elements(items));
+                return Seen::Unknown;
+            }
             ("reversed" | "iter" | "list" | "tuple", [items]) | ("sorted", [items, ..]) => return self.elements(items),
             ("len", [Seen::Known(all)])
                 if let [(object, _)] = all.as_slice()
@@ -319,9 +323,16 @@ impl Reader<'_> {
                 }
                 found.unwrap_or(other)
             }
-            ("pop" | "popitem" | "update" | "clear" | "setdefault", key) => {
+            ("clear", _) => {
+                self.note(source, Kind::Length(dict.downcast_ref::<PyDict>().map_or(0, |d| d.__len__())), None);
+                Seen::Unknown
+            }
+            ("pop" | "popitem" | "update" | "copy" | "setdefault", key) => {
                 given.iter().skip(1).for_each(|value| self.realize(value));
                 self.written_to(own);
+                if name == "update" {
+                    given.iter().take(1).for_each(|other| self.written_to(other));
+                }
                 key.map_or(Seen::Unknown, |key| self.item(own, &constant(key)))
             }
             _ => {

@@ -354,6 +354,9 @@ impl Reader<'_> {
                 } else {
                     self.realize(&a);
                     self.realize(&b);
+                    if matches!(op, oparg::BinaryOperator::Or | oparg::BinaryOperator::InplaceOr) {
+                        [&a, &b].into_iter().for_each(|side| self.written_to(side));
+                    }
                     match (self.known_constant(&a), self.known_constant(&b)) {
                         (Some(a), Some(b)) => binary(op, &a, &b, vm).map_or(Seen::Unknown, constant),
                         _ => Seen::Unknown,
@@ -525,8 +528,8 @@ impl Reader<'_> {
                         }
                     }
                 }
-                // Where something is stored decides.
-                if let (Operation::StoreSubscr, [_, container, key]) = (op, taken.as_slice()) {
+                // Where something is stored, or no more, decides.
+                if let (Operation::StoreSubscr, [_, container, key]) | (Operation::DeleteSubscr, [container, key]) = (op, taken.as_slice()) {
                     self.written_to(container);
                     self.realize(key);
                 }
@@ -564,15 +567,15 @@ impl Reader<'_> {
         }
     }
 
-    /// A dictionary is written to, or asked for its length: which keys it has matters.
+    /// A dictionary is written to, copied, or asked for its length: which keys it has matters, but not their order.
     pub(super) fn written_to(&mut self, seen: &Seen) {
         let Seen::Known(all) = seen else { return };
         for (o, source) in all {
             if let (Some(dict), Some(source)) = (o.downcast_ref::<PyDict>().filter(|_| is_known_dict(o)), source) {
                 self.note(source, Kind::Type(o.class().to_owned().into()), None);
                 self.note(source, Kind::Length(dict.__len__()), None);
-                for (i, (key, _)) in dict.into_iter().enumerate().take(64) {
-                    self.note(source, Kind::KeyAt(i, key), None);
+                for (key, _) in dict.into_iter().take(64) {
+                    self.note(source, Kind::Key(key), None);
                 }
             }
         }
