@@ -3,7 +3,10 @@
 use operators::out_dtypes;
 use rustpython_vm::function::{FuncArgs, PyComparisonValue};
 use rustpython_vm::types::{Callable, Comparable, GetAttr, GetDescriptor, Hashable, PyComparisonOp, Representable};
-use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine, builtins::PyStr};
+use rustpython_vm::{
+    AsObject, Py, PyObject, PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine,
+    builtins::{PyStr, PyTuple},
+};
 
 use super::bind::{Bound, bind, makes_new};
 use super::convert::{from_value, to_tensor, to_value};
@@ -200,8 +203,11 @@ fn bind_and_run(packet: &'static str, written: Written, args: &FuncArgs, vm: &Vi
         }
         bound.args = given;
     }
+    if matches!(written, Written::Function("torch.ops.", _)) {
+        return run_operator(bound, vm);
+    }
     let result = run(bound, vm)?;
-    Ok(gives.filter(|_| !matches!(written, Written::Function("torch.ops.", _))).cloned().unwrap_or(result))
+    Ok(gives.cloned().unwrap_or(result))
 }
 
 /// A call that takes numbers off tensors which the graph computes: the graph ends before it, and Python makes it.
@@ -285,6 +291,16 @@ fn run(bound: Bound, vm: &VirtualMachine) -> PyResult {
     }
     let result = dispatch(entry, args, requires_grad).map_err(|e| raise(e, vm))?;
     results(entry, result, vm)
+}
+
+/// The same for an operator that is called by itself: it gives the list that its schema says, where functions and methods give a tuple.
+fn run_operator(bound: Bound, vm: &VirtualMachine) -> PyResult {
+    let gives_list = bound.entry.returns_list();
+    let result = run(bound, vm)?;
+    Ok(match result.downcast_ref::<PyTuple>() {
+        Some(tensors) if gives_list => vm.ctx.new_list(tensors.to_vec()).into(),
+        _ => result,
+    })
 }
 
 /// Makes a new tensor require grad.
@@ -515,7 +531,7 @@ impl Callable for PyOverload {
             vm,
             || {
                 let _written = written.enter();
-                run(bound, vm)
+                run_operator(bound, vm)
             },
         )
     }
