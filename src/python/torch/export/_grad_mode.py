@@ -52,12 +52,18 @@ def extract_regions(graph):
     numbers = iter(range(count if parts[0] else count + 1, 1 << 31))
     found = {}
     for i, part in enumerate(parts):
-        if modes[i] in (None, ambient) or not part:
+        # Graphs that a part calls stand before its switch once it is split off: that is not found then.
+        calls_graphs = any(used.op == "get_attr" for node in part for used in (node, *node._input_nodes))
+        if modes[i] in (None, ambient) or not part or calls_graphs:
             for node in part:
                 if getattr(node.target, "__name__", "") == "getitem":
                     node.name = _getitem(next(names))
             continue
         found[f"submod_{i}"] = _extract(graph, part, given[i], modes[i], f"submod_{i}", f"submod_{next(numbers)}", names)
+    # Splitting reads what belongs to the whole before the first part.
+    for node in calls:
+        if node.op == "get_attr":
+            calls[0].prepend(node)
     for node in filter(_is_switch, calls):
         graph.erase_node(node)
     return found
