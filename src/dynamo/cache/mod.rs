@@ -387,6 +387,7 @@ fn meets(want: &GraphArg, have: &Tensor, requires_grad: bool) -> bool {
     };
     w.dtype == have.dtype()
         && want.spec.requires_grad == requires_grad
+        && want.is_inference == crate::autograd::meta::is_inference(have)
         && w.geometry.sizes.len() == h.sizes.len()
         && w.geometry.sizes.iter().zip(&h.sizes).all(fits)
         && w.geometry.strides.iter().zip(&h.strides).all(fits)

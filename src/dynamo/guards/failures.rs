@@ -296,17 +296,18 @@ fn changed_state(before: &CapturedGraph, now: &CapturedGraph) -> String {
     format!("{grad}{autocast}{}", before.state.changed(&now.state))
 }
 
-/// How a tensor dispatches otherwise than in the mode in which the entry was made: `modes` are whether that and the call's were inference
-/// mode. A tensor made in inference mode has no such keys in any mode.
+/// How a tensor dispatches otherwise than that of the entry: `modes` are whether the entry and the call are of inference mode. A tensor
+/// made in inference mode has no keys of autograd's in any mode.
 fn failed_dispatch(want: &GraphArg, have: &GraphArg, modes: (bool, bool)) -> Option<String> {
-    let is_plain = !want.source.is_number && !have.source.is_number && !crate::autograd::meta::is_inference(&have.real);
-    let keys = |inference: bool| match inference {
-        true => "DispatchKeySet(CPU, BackendSelect, ADInplaceOrView)",
-        false => "DispatchKeySet(CPU, BackendSelect, ADInplaceOrView, AutogradCPU)",
+    let keys = |input: &GraphArg, in_inference_mode: bool| match (input.is_inference, in_inference_mode) {
+        (true, _) => "DispatchKeySet(CPU, BackendSelect)",
+        (false, true) => "DispatchKeySet(CPU, BackendSelect, ADInplaceOrView)",
+        (false, false) => "DispatchKeySet(CPU, BackendSelect, ADInplaceOrView, AutogradCPU)",
     };
-    (is_plain && modes.0 != modes.1).then(|| {
+    let (wanted, found) = (keys(want, modes.0), keys(have, modes.1));
+    (wanted != found && !want.source.is_number && !have.source.is_number).then(|| {
         let name = strip_locals(&want.source.source);
-        format!("tensor '{name}' dispatch key set mismatch. expected {}, actual {}", keys(modes.0), keys(modes.1))
+        format!("tensor '{name}' dispatch key set mismatch. expected {wanted}, actual {found}")
     })
 }
 

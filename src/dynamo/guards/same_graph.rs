@@ -201,6 +201,7 @@ impl CapturedGraph {
                 && l.dtype == r.dtype
                 && l.device == r.device
                 && a.spec.requires_grad == b.spec.requires_grad
+                && a.is_inference == b.is_inference
                 && made_alike(&a.spec.subclass, &b.spec.subclass, &sizes)
                 && sizes(&l.geometry.sizes, &r.geometry.sizes)
                 && sizes(&l.geometry.strides, &r.geometry.strides)

@@ -16,6 +16,8 @@ pub struct GraphArg {
     pub node: NodeId,
     /// What its tensor guard checks.
     pub spec: InputSpec,
+    /// Whether it was made in inference mode: it has no dispatch keys of autograd's in any mode.
+    pub is_inference: bool,
     /// Where the caller keeps it.
     pub source: InputSource,
 }

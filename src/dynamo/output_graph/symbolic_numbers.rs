@@ -129,7 +129,7 @@ impl Recorder {
         let node = self.output().graph.borrow_mut().placeholder(&source.name, meta);
         self.output().nodes.borrow_mut().insert(fake_tensor.id(), node);
         self.output().input_places.borrow_mut().push(self.place());
-        self.output().inputs.borrow_mut().push(GraphArg { real, fake_tensor, node, spec, source });
+        self.output().inputs.borrow_mut().push(GraphArg { real, fake_tensor, node, spec, is_inference: false, source });
         let target = Target::Torch { op: "aten._local_scalar_dense.default".into(), shown: Shown::Method("item".into()) };
         Ok(self.float_call("item", target, vec![Arg::Node(node)], float))
     }

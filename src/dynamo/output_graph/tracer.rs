@@ -365,7 +365,9 @@ impl Recorder {
         self.output().nodes.borrow_mut().insert(fake_tensor.id(), node);
         self.output().by_real.borrow_mut().insert(t.id(), index);
         self.output().input_places.borrow_mut().push(self.place());
-        self.output().inputs.borrow_mut().push(GraphArg { real: t.clone(), fake_tensor: fake_tensor.clone(), node, spec, source });
+        let is_inference = crate::autograd::meta::is_inference(t);
+        let input = GraphArg { real: t.clone(), fake_tensor: fake_tensor.clone(), node, spec, is_inference, source };
+        self.output().inputs.borrow_mut().push(input);
         unknown.iter().try_for_each(|size| self.expect_bounds(size))?;
         Ok(fake_tensor)
     }
