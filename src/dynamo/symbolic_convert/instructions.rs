@@ -529,7 +529,8 @@ impl Reader<'_> {
                     }
                 }
                 // Where something is stored, or no more, decides.
-                if let (Operation::StoreSubscr, [_, container, key]) | (Operation::DeleteSubscr, [container, key]) = (op, taken.as_slice()) {
+                if let (Operation::StoreSubscr, [_, container, key]) | (Operation::DeleteSubscr, [container, key]) = (op, taken.as_slice())
+                {
                     self.written_to(container);
                     self.realize(key);
                 }

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyFunction, PyTuple};
-use rustpython_vm::{AsObject, Py, PyObjectRef, VirtualMachine};
+use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, VirtualMachine};
 
 use super::bytecode_analysis::decoded::decoded;
 use super::eval_frame::resumption::holds_tensor;
@@ -249,17 +249,31 @@ impl Resumed {
         let decoded = decoded(code);
         let last = self.position.unwrap_or(0);
         let set: Vec<u32> = decoded.steps.get(began..last).unwrap_or_default().iter().flat_map(|s| s.op.writes()).collect();
-        let Some((stack, _, mut reader)) = self.under_way(|slot| set.contains(&slot), vm) else { return Vec::new() };
+        let Some((stack, taken, mut reader)) = self.under_way(|slot| set.contains(&slot), vm) else { return Vec::new() };
         reader.facts.clear();
         reader.known.clear();
         // What the statement held when the graph began has a name there, and was read.
         let is_new = (began + 1..=last).any(|i| decoded.height(i).is_some_and(|(height, _)| height == 0));
         let before = decoded.height(began).map_or(0, |(height, taken)| if began == 0 || is_new { 0 } else { height.saturating_sub(taken) });
-        stack.iter().skip(before).for_each(|seen| reader.realize(seen));
+        let given = stack.len() - taken;
+        stack.iter().take(given).skip(before).for_each(|seen| reader.realize_all(seen));
         let types = &vm.ctx.types;
+        let is_lazy = |class: &PyObject| class.is(types.bool_type) || class.is(types.str_type);
+        for seen in stack.iter().skip(before.max(given)) {
+            match seen {
+                // Truths and strings that are handed on as they are stay lazy: their types are all that is known of them.
+                Seen::Known(all)
+                    if let [(o, Some(source))] = all.as_slice()
+                        && is_lazy(o.class().as_object()) =>
+                {
+                    reader.note(source, Kind::Type(o.class().to_owned().into()), None);
+                }
+                seen => reader.realize(seen),
+            }
+        }
         let is_container = |class: &PyObjectRef| class.is(types.tuple_type) || class.is(types.list_type) || class.is(types.dict_type);
         reader.facts.retain(|fact| match &fact.kind {
-            Kind::Type(class) => is_container(class),
+            Kind::Type(class) => is_container(class) || is_lazy(class),
             kind => matches!(kind, Kind::Equals(_) | Kind::Length(_)),
         });
         reader.facts
