@@ -69,3 +69,11 @@ class Scale:
 print(type(Scale), isinstance(Scale(2), Scale))
 scale = Scale(4)
 print(torch.compile(lambda x: scale(x + 1) - 1, backend="aot_eager")(torch.ones(2)))
+
+# Copies of either kind of module do as what they are copies of.
+import copy
+
+copied = copy.deepcopy(kept_out)
+print(type(copied).__name__, copied._orig_mod is linear, copied(torch.ones(2)))
+compiled = copy.deepcopy(torch.compile(linear, mode="reduce-overhead"))
+print(type(compiled).__name__, compiled._orig_mod is linear, compiled(torch.ones(2)).tolist())

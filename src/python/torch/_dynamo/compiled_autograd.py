@@ -195,13 +195,14 @@ class _Compiled:
 
     def runs_the_graph_alone(self):
         """Whether a call is one of the compiled graph, and no Python of the script's belongs to it."""
-        from torch._dynamo.eval_frame import OptimizedModule
+        from torch._dynamo.eval_frame import OptimizedModule, _Call
         from torch.nn.modules._module_hooks import _has_global_call_hooks
 
         return (
             isinstance(self.call, OptimizedModule)
             and self.call._orig_mod is self.graph
             and type(self.graph).forward is self.forward
+            and isinstance(self.call._torchdynamo_call, _Call)
             and not self.call._torchdynamo_call.settings
             and not _has_global_call_hooks()
             and not any(module.__dict__.get(hooks) for module in (self.call, self.graph) for hooks in _HOOKS)

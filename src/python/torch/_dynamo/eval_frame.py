@@ -90,7 +90,8 @@ def compile(
     from torch.nn import Module
 
     if isinstance(model, Module):
-        return OptimizedModule(model, _Call, backend, fullgraph, dynamic, settings=settings, guard_filter=guard_filter)
+        options = {"settings": settings, "guard_filter": guard_filter}
+        return OptimizedModule(model, functools.partial(_Call, backend=backend, fullgraph=fullgraph, dynamic=dynamic, **options))
     return _optimize_function(model, backend, fullgraph, dynamic, settings, guard_filter)
 
 
@@ -304,7 +305,7 @@ class _Call:
         sizes = not config.assume_static_by_default if dynamic is None else dynamic
 
         def compiler_fn(graph):
-            return _optimized(graph, _Call, backend, fullgraph, dynamic, settings)
+            return _optimized(graph, functools.partial(_Call, backend=backend, fullgraph=fullgraph, dynamic=dynamic, settings=settings))
 
         with _enable(compiler_fn, dynamic=sizes, ignore_active_disable_ctx=False):
             return _native_compile._call_compiled(self.state, self.fullgraph, self.fn, name, names, args, kwargs)
@@ -577,15 +578,15 @@ def _optimized_module_class():
     class OptimizedModule(Module):
         """A module whose calls are compiled; everything else is the module's own."""
 
-        def __init__(self, module, make_call, *how, **options):
+        def __init__(self, module, make_call):
             super().__init__()
             self._orig_mod = module
-            self.__dict__["_torchdynamo_call"] = make_call(module, *how, **options)
+            self.__dict__["_torchdynamo_make_call"] = make_call
+            self.__dict__["_torchdynamo_call"] = make_call(module)
 
         def __reduce__(self):
             # A copy compiles the copied module the same way.
-            call = self._torchdynamo_call
-            return _optimized, (self._orig_mod, type(call), *call.how)
+            return _optimized, (self._orig_mod, self._torchdynamo_make_call)
 
         def __call__(self, *args, **kwargs):
             # Hooks of this module, not of the one that is compiled, are called around what is compiled, and those of all modules.
@@ -643,8 +644,8 @@ def _optimized_module_class():
 class _LazyModuleClass:
     """Stands for the class until `torch.nn` is needed."""
 
-    def __call__(self, *args, **options):
-        return _module_class()(*args, **options)
+    def __call__(self, *args):
+        return _module_class()(*args)
 
     def __instancecheck__(self, instance):
         return isinstance(instance, _module_class())
@@ -655,8 +656,8 @@ def _module_class():
     return _optimized_module_class()
 
 
-def _optimized(module, make_call, *how):
-    return _module_class()(module, make_call, *how)
+def _optimized(module, make_call):
+    return _module_class()(module, make_call)
 
 
 OptimizedModule = _LazyModuleClass()
@@ -671,7 +672,7 @@ def disable(fn=None, recursive=True, *, reason=None, wrapping=True):
     if recursive and isinstance(fn, type):
         return _disable_class(fn, reason)
     if recursive and isinstance(fn, torch.nn.Module):
-        return OptimizedModule(fn, _DisabledCall, reason)
+        return OptimizedModule(fn, functools.partial(_DisabledCall, reason=reason))
 
     @functools.wraps(fn)
     def outside(*args, **kwargs):
@@ -690,7 +691,6 @@ class _DisabledCall:
     """What an `OptimizedModule` that is kept out of capture calls."""
 
     def __init__(self, module, reason):
-        self.how = (reason,)
         self.call = disable(module.__call__, reason=reason)
 
     def __call__(self, args, kwargs):
