@@ -188,6 +188,10 @@ relation: string,
  */
 right: string,
 /**
+ * The condition in symbols as it is written, where that is no relation of two sides: `not (s0 == 3 and s1 == 4)`.
+ */
+written: string | null,
+/**
  * The line that asked.
  */
 span: Span | null, };
