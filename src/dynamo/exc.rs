@@ -6,7 +6,7 @@ use crate::dispatch::{OpEntry, Rule, Value};
 use crate::error::{Error, ErrorKind};
 use crate::ops::shapes::default_dtype;
 use crate::span::{Source, Written, current_source};
-use crate::tensor::Tensor;
+use crate::tensor::{Geometry, Tensor};
 
 /// A call that failed.
 pub struct Failure {
@@ -16,6 +16,8 @@ pub struct Failure {
     pub message: String,
     pub(in crate::dynamo) written: String,
     pub(in crate::dynamo) source: Option<Source>,
+    /// The operator and what it was given, where that is what failed.
+    pub(in crate::dynamo) call: Option<(&'static OpEntry, Vec<Value>)>,
 }
 
 /// A value as PyTorch shows the arguments of a call that fails.
@@ -84,7 +86,13 @@ impl Recorder {
             several => format!("'out': ({})", several.join(", ")),
         };
         let written = format!("{called}(*({}{comma}), **{{{named}}})", given.join(", "));
-        *self.failure.borrow_mut() = Some(Failure { class, message: error.message.clone(), written, source: current_source() });
+        *self.failure.borrow_mut() = Some(Failure {
+            class,
+            message: error.message.clone(),
+            written,
+            source: current_source(),
+            call: out.is_empty().then(|| (entry, args.to_vec())),
+        });
     }
 
     /// Remembers that a function of the library's, which is one call of the graph, raised: what it is called with is shown in place of the
@@ -96,8 +104,8 @@ impl Recorder {
         let Some(class) = ["ValueError", "TypeError", "IndexError", "RuntimeError"].into_iter().find(|known| *known == class) else {
             return;
         };
-        let class = failure.take().filter(|_| known).map_or(class, |f| f.class);
-        *failure = Some(Failure { class, message: message.to_owned(), written: written(), source: current_source() });
+        let (class, call) = failure.take().filter(|_| known).map_or((class, None), |f| (f.class, f.call));
+        *failure = Some(Failure { class, message: message.to_owned(), written: written(), source: current_source(), call });
     }
 
     /// A tensor of the script's as PyTorch shows it among the arguments of a call that fails.
@@ -126,6 +134,7 @@ impl Recorder {
             message,
             written: format!("call_function <built-in function {name}>(*({left}, {right}), **{{}})"),
             source: current_source(),
+            call: None,
         });
     }
 
@@ -162,6 +171,28 @@ impl Recorder {
     /// Whether the call that failed last said this: what is raised then is no statement's of the script.
     pub fn is_of_failed_call(&self, message: &str) -> bool {
         self.failed_call.borrow().as_deref() == Some(message)
+    }
+
+    /// What the operator that failed with this message says where it runs on tensors of these sizes: rules for fake tensors have words of
+    /// their own. None where the tensors are too large to try.
+    pub fn said_in_eager_mode(&self, message: &str) -> Option<String> {
+        /// Elements of all arguments together.
+        const MOST: i64 = 1 << 20;
+        let (entry, args) = self.failure.borrow().as_ref().filter(|f| f.message == message)?.call.clone()?;
+        let mut left = MOST;
+        let mut real = |t: &Tensor| {
+            let mut spec = t.spec();
+            spec.geometry = Geometry::contiguous(t.sizes().iter().map(|s| s.hint().unwrap_or(1).into()).collect());
+            left -= spec.geometry.numel().hint().unwrap_or(MOST);
+            if left < 0 { Err(Error::runtime("too large to try")) } else { Tensor::zeros(&spec) }
+        };
+        let args = args.iter().map(|value| value.map_tensors(&mut real)).collect::<crate::error::Result<Vec<_>>>().ok()?;
+        let _eager = crate::dispatch::Exclude::down_to(crate::dispatch::Key::Autograd);
+        let before = crate::dispatch::modes();
+        crate::dispatch::set_modes(crate::dispatch::Modes { fake: false, ..before });
+        let said = crate::dispatch::call(entry, args);
+        crate::dispatch::set_modes(before);
+        said.err().map(|e| e.message)
     }
 
     /// What `torch.compile` raises for the exception of a call that failed with this message; `None` where it comes from elsewhere.

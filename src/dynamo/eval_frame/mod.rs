@@ -125,7 +125,9 @@ pub fn call(
     }
     add_asked_for(&mut outputs, &recorder, vm);
     let uncaught = result.as_ref().err().and_then(|e| uncaught(e, (function, first.at.get()), fullgraph, &recorder, vm));
-    if result.is_err() && (outputs.is_empty() || uncaught.is_some() || call.is_refused()) {
+    // What Python runs of a frame that raises has written to its tensors by then.
+    let is_wanted = !outputs.is_empty() || !fullgraph && recorder.mutates();
+    if result.is_err() && (!is_wanted || uncaught.is_some() || call.is_refused()) {
         // An error ends the graph; nobody asks for what it computed, and where a call could not be captured, nothing is compiled.
         flushed = flushed.and_then(|()| drop_graph(&first, &recorder));
     } else if flushed.is_ok() {
@@ -265,6 +267,11 @@ fn uncaught(
     let passed = crate::python::traceback::passed(e);
     let forgotten = if fullgraph { passed.iter().any(is_handled) } else { passed.last().is_some_and(is_handled) };
     if forgotten {
+        if !fullgraph && let Some(eager) = recorder.said_in_eager_mode(&said) {
+            // The frame runs in Python: what it raises is the kernel's.
+            let args = vm.ctx.new_tuple(vec![vm.ctx.new_str(eager).into()]);
+            drop(e.as_object().set_attr("args", args, vm));
+        }
         return None;
     }
     // A graph compiled for a tensor that is no leaf is also used for a leaf: it runs, and what refuses the write is its copy.

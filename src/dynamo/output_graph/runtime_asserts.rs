@@ -131,7 +131,7 @@ impl Recorder {
     pub fn check_failed(&self, message: &str, condition: &str) {
         let written = format!("call_function <function _check>(*({condition},), **{{}})");
         *self.failure.borrow_mut() =
-            Some(Failure { class: "RuntimeError", message: message.to_owned(), written, source: current_source() });
+            Some(Failure { class: "RuntimeError", message: message.to_owned(), written, source: current_source(), call: None });
     }
 
     /// The graph checks what holds of a number that only the run knows.

@@ -132,6 +132,13 @@ impl Recorder {
         !computes(&self.output().graph.borrow())
     }
 
+    /// Whether an operator that writes to a tensor was recorded since the last graph ended.
+    pub fn mutates(&self) -> bool {
+        let output = self.output();
+        let graph = output.graph.borrow();
+        graph.nodes().any(|node| node.op().and_then(crate::dispatch::lookup).is_some_and(|entry| entry.is_mutable()))
+    }
+
     /// Whether not even a mode was changed since the last graph ended.
     pub fn has_no_calls(&self) -> bool {
         self.output().graph.borrow().nodes().all(|node| node.opcode != Opcode::Call)
