@@ -91,7 +91,8 @@ impl Recorder {
             message: error.message.clone(),
             written,
             source: current_source(),
-            call: out.is_empty().then(|| (entry, args.to_vec())),
+            // What a script's own operator does is not done twice.
+            call: (out.is_empty() && !is_own).then(|| (entry, args.to_vec())),
         });
     }
 

@@ -62,22 +62,20 @@ fn span(exception: &Py<PyBaseException>, run: &Run, vm: &VirtualMachine) -> Opti
 
 /// The innermost place in the script that an exception passed through, as the compiler's messages show it.
 pub fn source(exception: &Py<PyBaseException>) -> Option<crate::span::Source> {
-    entries(exception).into_iter().rev().find_map(|entry| {
-        let code = entry.frame.iframe().code();
-        let range = code.locations.get(usize::try_from(entry.lasti / 2).ok()?)?;
-        super::span::place_in(code, *range)
-    })
+    entries(exception).iter().rev().find_map(in_script).map(|(.., place)| place)
 }
 
 /// The instructions of the script's that the exception passed through, outermost first.
 pub fn passed(exception: &Py<PyBaseException>) -> Vec<(PyRef<PyCode>, u32)> {
-    let instruction = |entry: &PyRef<PyTraceback>| {
-        let code = entry.frame.iframe().code();
-        let at = u32::try_from(entry.lasti / 2).ok()?;
-        super::span::place_in(code, *code.locations.get(at as usize)?)?;
-        Some((code.to_owned(), at))
-    };
-    entries(exception).iter().filter_map(instruction).collect()
+    entries(exception).iter().filter_map(in_script).map(|(code, at, _)| (code, at)).collect()
+}
+
+/// The instruction of an entry and its place; none outside of the script.
+fn in_script(entry: &PyRef<PyTraceback>) -> Option<(PyRef<PyCode>, u32, crate::span::Source)> {
+    let code = entry.frame.iframe().code();
+    let at = u32::try_from(entry.lasti / 2).ok()?;
+    let place = super::span::place_in(code, *code.locations.get(at as usize)?)?;
+    Some((code.to_owned(), at, place))
 }
 
 /// The traceback, outermost frame first.
