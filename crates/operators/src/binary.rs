@@ -7,11 +7,11 @@
 use super::activation::tied_after;
 use super::common::*;
 use super::complex::conj;
-use super::shapes::result_type;
+use super::shapes::{laid_out_by, pointwise_strides, result_type};
 use diagnostics::error::{Error, Result};
 use dispatch::{Backward, Call, Complex, Grads, OpBuilder, Rule, Tags, Value};
 use dispatch::{aten, t};
-use tensor::{Category, Dtype, MemoryFormat, Tensor};
+use tensor::{Category, Dtype, MemoryFormat, Tensor, TensorSpec};
 
 const NUMBERS: Tags = Tags(Tags::POINTWISE.0 | Tags::CORE.0 | Tags::NUMBERS_AS_TENSORS.0);
 
@@ -23,6 +23,48 @@ fn two(c: &Call) -> Specs {
 /// Two operands, promoted to a float.
 fn two_float(c: &Call) -> Specs {
     promoted_float(c, &["self", "other"])
+}
+
+/// Two operands, promoted to a float; traced by what is asked of the second one first.
+fn by_other(c: &Call) -> Specs {
+    traced_in_order(c, two_float(c)?, &["other", "self"])
+}
+
+/// A quotient rounded down; of floats it is traced as a choice by the divisor.
+fn floored(c: &Call) -> Specs {
+    let specs = two(c)?;
+    let is_float = specs[0].as_ref().is_some_and(|s| s.dtype.is_floating());
+    if is_float { traced_in_order(c, specs, &["other", "self"]) } else { Ok(specs) }
+}
+
+/// `self * log(other)` is traced as choices that each operand is asked about before the product is broadcast.
+pub(super) fn times_log_spec(c: &Call, mut specs: Vec<Option<TensorSpec>>) -> Specs {
+    let (Some(x), Some(y)) = (c.args[0].as_tensor(), c.args[1].as_tensor()) else { return Ok(specs) };
+    if x.is_fake() || y.is_fake() {
+        for spec in specs.iter_mut().flatten() {
+            let sizes = &spec.geometry.sizes;
+            let (of_x, of_y) = (laid_out_by(&x.sizes(), &[x])?, laid_out_by(&y.sizes(), &[y])?);
+            let product = laid_out_by(sizes, &[x, &of_y])?;
+            let rest = laid_out_by(sizes, &[&of_x, &product])?;
+            spec.geometry.strides = pointwise_strides(sizes, &[&of_y, &rest])?;
+        }
+    }
+    Ok(specs)
+}
+
+/// `self * 2 ** other`: the power is a tensor of its own.
+fn ldexp_spec(c: &Call) -> Specs {
+    let mut specs = two_float(c)?;
+    let (x, exponent) = (c.tensor("self")?, c.tensor("other")?);
+    for spec in specs.iter_mut().flatten() {
+        let power = if exponent.is_fake() {
+            laid_out_by(&exponent.sizes(), &[exponent])?
+        } else {
+            Tensor::fake(&TensorSpec::contiguous(exponent.sizes(), spec.dtype, spec.device))?
+        };
+        spec.geometry.strides = pointwise_strides(&spec.geometry.sizes, &[x, &power])?;
+    }
+    Ok(specs)
 }
 
 /// add, sub, rsub: the multiplier must fit the result.
@@ -50,11 +92,23 @@ fn sum_spec(c: &Call) -> Specs {
     Ok(specs)
 }
 
+/// `other - alpha * self`: the operands change places.
+fn rsub_spec(c: &Call) -> Specs {
+    let mut specs = sum_spec(c)?;
+    if let [Value::Tensor(x), Value::Tensor(y)] = [c.get("self"), c.get("other")] {
+        for spec in specs.iter_mut().flatten() {
+            spec.geometry.strides = pointwise_strides(&spec.geometry.sizes, &[y, x])?;
+        }
+    }
+    Ok(specs)
+}
+
 /// Division: true division gives floats, rounding modes keep the dtype.
 fn div_spec(c: &Call) -> Specs {
     match c.get("rounding_mode") {
         Value::None => two_float(c),
-        Value::Str(mode) if matches!(&**mode, "trunc" | "floor") => two(c),
+        Value::Str(mode) if &**mode == "floor" => floored(c),
+        Value::Str(mode) if &**mode == "trunc" => two(c),
         _ => Err(Error::runtime(format!(
             "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{}'",
             c.str("rounding_mode").unwrap_or_default()
@@ -132,7 +186,7 @@ fn register_sums(b: &mut OpBuilder) {
         .complex(Complex::ByParts)
         .tags(Tags::COMPLEX_GRAD | Tags::POINTWISE);
     b.grad("SubBackward1", &[], only_self).inplace();
-    b.op("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", Rule::Fresh(sum_spec))
+    b.op("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", Rule::Fresh(rsub_spec))
         .complex(Complex::ByParts)
         .tags(Tags::ELEMENTWISE);
     b.grad("RsubBackward", &[], rsub_backward);
@@ -218,7 +272,7 @@ fn register_products(b: &mut OpBuilder) {
     b.grad("DivBackward2", &["self", "other"], div_backward).serves(&[("self", "other")]).inplace();
     b.op("div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", Rule::Fresh(div_spec)).tags(Tags::POINTWISE);
     b.grad("DivBackward3", &[], div_backward).inplace();
-    b.op("floor_divide(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two))
+    b.op("floor_divide(Tensor self, Tensor other) -> Tensor", Rule::Fresh(floored))
         .doc("The quotient rounded down.")
         .refuses("*bc", "div_floor_cpu")
         .tags(Tags::NUMBERS_AS_TENSORS | Tags::ELEMENTWISE);
@@ -276,8 +330,8 @@ fn pow_scalar_base(b: &Backward) -> Result<Grads> {
 
 fn pow_spec(c: &Call) -> Specs {
     let mut specs = promoted(c, &["self", "exponent"])?;
-    if !matches!(c.get("self"), Value::Tensor(_)) {
-        // A number's powers lie contiguously, however the exponents do.
+    if !matches!(c.get("self"), Value::Tensor(_)) && !c.tensor("exponent")?.is_fake() {
+        // A number's powers are computed contiguously, however the exponents lie; tracing does not know that.
         for spec in specs.iter_mut().flatten() {
             spec.geometry.strides = tensor::contiguous_strides(&spec.geometry.sizes);
         }
@@ -480,6 +534,10 @@ fn copysign_backward(b: &Backward) -> Result<Grads> {
 }
 
 /// `grad / (1 + f(a - b))`
+fn log_sum(c: &Call) -> Specs {
+    traced_in_order(c, two(c)?, &["self", "other"])
+}
+
 fn logadd(b: &Backward, f: fn(Tensor) -> Result<Tensor>) -> Result<Grads> {
     let (x, y) = (saved(b, "self")?, saved(b, "other")?);
     let mut grads = Grads::new(b);
@@ -528,22 +586,26 @@ fn register_floats(b: &mut OpBuilder) {
     b.grad("Atan2Backward", BOTH, atan2_backward).inplace();
     b.op("hypot(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).doc("The length of the hypotenuse.").tags(Tags::POINTWISE);
     b.grad("HypotBackward", &["self", "other", "result"], hypot_backward).inplace();
-    b.op("copysign.Tensor(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two_float)).tags(Tags::POINTWISE);
+    b.op("copysign.Tensor(Tensor self, Tensor other) -> Tensor", Rule::Fresh(by_other)).tags(Tags::POINTWISE);
     b.grad("CopysignBackward", &["self", "result"], copysign_backward).inplace();
     b.op("copysign.Scalar(Tensor self, Scalar other) -> Tensor", Rule::Fresh(two_float))
         .doc("The first's magnitude with the second's sign.")
         .auto_element_wise("self")
         .tags(Tags::POINTWISE);
     b.grad("CopysignBackward1", &["self", "result"], copysign_backward).inplace();
-    b.op("logaddexp(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).doc("`log(exp(self) + exp(other))`.").tags(Tags::POINTWISE);
+    b.op("logaddexp(Tensor self, Tensor other) -> Tensor", Rule::Fresh(log_sum))
+        .doc("`log(exp(self) + exp(other))`.")
+        .tags(Tags::POINTWISE);
     b.grad("LogaddexpBackward", BOTH, |b| logadd(b, |d| t!("exp", d)));
-    b.op("logaddexp2(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).doc("`log2(2 ** self + 2 ** other)`.").tags(Tags::POINTWISE);
+    b.op("logaddexp2(Tensor self, Tensor other) -> Tensor", Rule::Fresh(log_sum))
+        .doc("`log2(2 ** self + 2 ** other)`.")
+        .tags(Tags::POINTWISE);
     b.grad("Logaddexp2Backward", BOTH, |b| logadd(b, |d| t!("pow.Scalar", 2, d)));
-    b.op("ldexp.Tensor(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two_float))
+    b.op("ldexp.Tensor(Tensor self, Tensor other) -> Tensor", Rule::Fresh(ldexp_spec))
         .doc("`self * 2 ** other`.")
         .tags(Tags::APART_IN_EXPORT | Tags::POINTWISE);
     b.grad("LdexpBackward", &["other", "result"], ldexp_backward).inplace();
-    b.op("xlogy.Tensor(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two_float)).tags(Tags::POINTWISE);
+    b.op("xlogy.Tensor(Tensor self, Tensor other) -> Tensor", Rule::Fresh(|c| times_log_spec(c, two_float(c)?))).tags(Tags::POINTWISE);
     b.grad("XlogyBackward", BOTH, xlogy_backward).inplace();
     b.op("xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor", Rule::Fresh(two_float)).auto_element_wise("other").tags(Tags::POINTWISE);
     b.grad("XlogyBackward1", &["other"], xlogy_backward);
@@ -552,11 +614,14 @@ fn register_floats(b: &mut OpBuilder) {
         .auto_element_wise("self")
         .tags(Tags::POINTWISE);
     b.grad("XlogyBackward2", &["self"], xlogy_backward).inplace();
-    b.op("heaviside(Tensor self, Tensor values) -> Tensor", Rule::Fresh(|c| promoted(c, &["self", "values"])))
-        .doc("The step function.")
-        .refuses("!", "R:heaviside is not yet implemented for tensors with different dtypes.")
-        .tags(Tags::POINTWISE)
-        .inplace();
+    b.op(
+        "heaviside(Tensor self, Tensor values) -> Tensor",
+        Rule::Fresh(|c| traced_in_order(c, promoted(c, &["self", "values"])?, &["self", "values"])),
+    )
+    .doc("The step function.")
+    .refuses("!", "R:heaviside is not yet implemented for tensors with different dtypes.")
+    .tags(Tags::POINTWISE)
+    .inplace();
 }
 
 fn lerp_spec(c: &Call) -> Specs {

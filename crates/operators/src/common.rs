@@ -40,6 +40,18 @@ pub fn promoted(c: &Call, names: &[&str]) -> Specs {
     one(&values, result_type(&values)?).map_err(|error| unfit(c, &values, error))
 }
 
+/// Specs of a pointwise operator that is traced as several calls, which meet the named operands in this order. Its kernel goes over all
+/// operands at once, in the order of the arguments.
+pub fn traced_in_order(c: &Call, mut specs: Vec<Option<TensorSpec>>, names: &[&str]) -> Specs {
+    let tensors: Vec<&Tensor> = names.iter().filter_map(|n| c.get(n).as_tensor()).collect();
+    if tensors.iter().any(|t| t.is_fake()) {
+        for spec in specs.iter_mut().flatten() {
+            spec.geometry.strides = super::shapes::traced_strides(&spec.geometry.sizes, &tensors)?;
+        }
+    }
+    Ok(specs)
+}
+
 /// What is said where operands do not fit.
 fn unfit(c: &Call, values: &[&Value], error: Error) -> Error {
     let tensors: Vec<&Tensor> = values.iter().filter_map(|v| v.as_tensor()).collect();

@@ -1,12 +1,26 @@
 //! Comparisons, logic, bits, selection by masks, and the operators that read a value out of a tensor.
 
 use super::common::*;
-use super::shapes::{broadcast_two, pointwise, result_type};
+use super::shapes::{broadcast_two, laid_out_by, pointwise, pointwise_strides, result_type};
 use super::views::expanded_as_traced;
 use diagnostics::error::{Error, Result};
 use dispatch::{Call, Complex, Grads, OpBuilder, OpClasses, Rule, Tags, Value};
 use dispatch::{aten, t};
 use tensor::{Dtype, Layout, Tensor, TensorSpec};
+
+/// As [`bools`]; traced, what is not bool is compared with zero first.
+fn truths(c: &Call) -> Specs {
+    let mut specs = bools(c)?;
+    let (x, y) = (c.tensor("self")?, c.tensor("other")?);
+    if x.is_fake() || y.is_fake() {
+        for spec in specs.iter_mut().flatten() {
+            let sizes = &spec.geometry.sizes;
+            let truth = |t: &Tensor| if t.dtype() == Dtype::Bool { Ok(t.clone()) } else { laid_out_by(sizes, &[t]) };
+            spec.geometry.strides = pointwise_strides(sizes, &[&truth(x)?, &truth(y)?])?;
+        }
+    }
+    Ok(specs)
+}
 
 fn bools(c: &Call) -> Specs {
     one(&[c.get("self"), c.get("other")], Dtype::Bool)
@@ -48,7 +62,7 @@ pub fn register(b: &mut OpBuilder) {
     b.at("ne.Scalar").doc("Whether elements differ.");
     b.at("not_equal.Scalar").doc("Whether elements differ.");
     for name in ["logical_and", "logical_or", "logical_xor"] {
-        b.op(&format!("{name}(Tensor self, Tensor other) -> Tensor"), Rule::Fresh(bools));
+        b.op(&format!("{name}(Tensor self, Tensor other) -> Tensor"), Rule::Fresh(truths));
         b.tags(Tags::POINTWISE | Tags::CORE).not_differentiable().inplace();
     }
     b.at("logical_and").doc("And.");

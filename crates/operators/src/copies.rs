@@ -12,12 +12,32 @@ fn view_of(call: &Call) -> Result<&'static OpEntry> {
     lookup(&format!("{}.{overload}", head.trim_end_matches("_copy"))).ok_or_else(|| Error::not_implemented(call.entry.name))
 }
 
+/// What is viewed: the tensor itself, or where its elements do not lie so that `view` could show them, a contiguous one in its place.
+fn viewable(call: &Call) -> Result<Tensor> {
+    let base = call.tensor("self")?;
+    if call.entry.name != "aten.view_copy.default" {
+        return Ok(base.clone());
+    }
+    let g = base.geometry();
+    let sizes = super::geometry::infer_size(&call.sym_ints("size")?, &g.numel())?;
+    if super::geometry::view_strides(&g, &sizes)?.is_some() {
+        return Ok(base.clone());
+    }
+    if base.is_fake() {
+        return Tensor::fake(&TensorSpec::contiguous(base.sizes(), base.dtype(), base.device()));
+    }
+    let sizes = base.concrete()?.sizes.iter().map(|s| *s as i64).collect::<Vec<_>>();
+    Tensor::from_bytes(&tensor::strided::dense_bytes(base)?, &sizes, base.dtype())
+}
+
 /// The views that are copied.
 pub fn shown(call: &Call) -> Result<Vec<Tensor>> {
     let entry = view_of(call)?;
-    let view = Call { entry, args: call.args };
     let Rule::View(rule) = entry.rule else { return Err(Error::not_implemented(call.entry.name)) };
-    let base = call.tensor("self")?;
+    let base = &viewable(call)?;
+    let mut args = call.args.to_vec();
+    args[0] = base.into();
+    let view = Call { entry, args: &args };
     let dtype = entry.view_dtype.map_or(Ok(base.dtype()), |f| f(&view))?;
     let make = |g: Geometry| if dtype == base.dtype() { base.view_as(g) } else { base.view_dtype(g, dtype) };
     Ok(rule(&view)?.into_iter().map(make).collect())

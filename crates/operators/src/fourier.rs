@@ -40,7 +40,8 @@ fn transformed(c: &Call, x: &Tensor) -> Result<Vec<usize>> {
     Ok(dims)
 }
 
-/// A result whose transformed dimensions are innermost, the last one first; the others keep the order they lie in.
+/// A result whose transformed dimensions are innermost, in the order they lie in, as the others are. The last one is the first of all where
+/// it alone changes its size.
 fn laid_out(x: &Tensor, sizes: Vec<SymInt>, dims: &[usize], dtype: tensor::Dtype) -> Specs {
     let hints: Vec<i64> = x.geometry().strides.iter().map(|s| s.hint().unwrap_or(0)).collect();
     let Some((last, others)) = dims.split_last() else { return Ok(vec![Some(TensorSpec::contiguous(sizes, dtype, x.device()))]) };
@@ -49,8 +50,12 @@ fn laid_out(x: &Tensor, sizes: Vec<SymInt>, dims: &[usize], dtype: tensor::Dtype
         group
     };
     let mut order = by_stride((0..sizes.len()).filter(|d| !dims.contains(d)).collect());
-    order.extend(by_stride(others.to_vec()));
-    order.push(*last);
+    if x.dtype().is_complex() && dtype.is_complex() {
+        order.extend(by_stride(dims.to_vec()));
+    } else {
+        order.extend(by_stride(others.to_vec()));
+        order.push(*last);
+    }
     let (mut strides, mut next) = (vec![SymInt::Int(1); sizes.len()], SymInt::Int(1));
     for d in order.into_iter().rev() {
         strides[d] = next.clone();

@@ -1,13 +1,12 @@
 //! Fractional max pooling: windows of one size, whose beginnings a random number per plane and dimension spreads unevenly.
 
-use crate::layout::{spec, suggested};
 use crate::pooling::spatial;
 use crate::shapes::may_be_same;
 use diagnostics::error::{Error, Result};
 use dispatch::aten;
 use dispatch::{Backward, Call, CastPolicy, Grads, OpBuilder, Rule};
 use shape::SymInt;
-use tensor::{Dtype, MemoryFormat, TensorSpec};
+use tensor::{Dtype, TensorSpec};
 
 type Specs = Result<Vec<Option<TensorSpec>>>;
 
@@ -30,7 +29,7 @@ pub fn register(b: &mut OpBuilder) {
                         return Err(Error::runtime(format!("{}(): {name} sizes unexpected", c.entry.base_name())));
                     }
                 }
-                Ok(vec![Some(spec(input.sizes(), suggested(input), input))])
+                Ok(vec![Some(TensorSpec::contiguous(input.sizes(), input.dtype(), input.device()))])
             }),
         );
     }
@@ -79,7 +78,7 @@ fn pooled(c: &Call) -> Specs {
             samples.sizes()
         )));
     }
-    let values = spec(sizes, MemoryFormat::Contiguous, input);
+    let values = TensorSpec::contiguous(sizes, input.dtype(), input.device());
     let indices = TensorSpec { dtype: Dtype::Int64, ..values.clone() };
     Ok(vec![Some(values), Some(indices)])
 }

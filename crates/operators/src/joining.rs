@@ -144,8 +144,20 @@ fn stack(call: &Call) -> Result<Vec<Option<TensorSpec>>> {
     let values: Vec<Value> = tensors.iter().map(Value::from).collect();
     let dtype = result_type(&values.iter().collect::<Vec<_>>())?;
     let d = wrap_dim(call.int("dim")?, sizes.len() + 1)?;
+    let device = common_device(&tensors.iter().collect::<Vec<_>>())?;
+    let format = suggested(first);
+    let is_kept = format != MemoryFormat::Contiguous && tensors.iter().all(|t| suggested(t) == format) && d < sizes.len();
+    if is_kept {
+        // Joined along the dimension before which they are stacked, and that dimension split.
+        let mut joined = sizes.clone();
+        joined[d] = &joined[d] * tensors.len() as i64;
+        let mut strides = super::layout::strides(&joined, format);
+        strides.insert(d, &sizes[d] * &strides[d]);
+        sizes.insert(d, SymInt::Int(tensors.len() as i64));
+        return Ok(vec![Some(TensorSpec::strided(sizes, strides, dtype, device))]);
+    }
     sizes.insert(d, SymInt::Int(tensors.len() as i64));
-    Ok(vec![Some(TensorSpec::contiguous(sizes, dtype, common_device(&tensors.iter().collect::<Vec<_>>())?))])
+    Ok(vec![Some(TensorSpec::contiguous(sizes, dtype, device))])
 }
 
 fn stack_grad(b: &Backward) -> Result<Grads> {

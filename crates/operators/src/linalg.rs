@@ -282,9 +282,8 @@ fn solve_spec(c: &Call) -> Specs {
     let batch_b = if vector { &sb[..sb.len() - 1] } else { &sb[..sb.len() - 2] };
     let mut sizes = broadcast_two(&sa[..n - 2], batch_b)?;
     sizes.extend_from_slice(&sb[batch_b.len()..]);
-    // From the right, the transposed system is solved.
-    let rows_first = vector || !left;
-    let result = if rows_first { TensorSpec::contiguous(sizes, b.dtype(), b.device()) } else { columns(sizes, b.dtype(), b) };
+    // From the right, the transposed system is solved. A batch of vectors lies as a matrix would.
+    let result = if !left { TensorSpec::contiguous(sizes, b.dtype(), b.device()) } else { columns(sizes, b.dtype(), b) };
     Ok(vec![
         Some(result),
         Some(columns(sa.clone(), a.dtype(), a)),

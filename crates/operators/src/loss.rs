@@ -209,7 +209,9 @@ fn bce_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     }
     let operands = [Some(input), Some(target), c.opt_tensor("weight")];
     need_broadcast_to(&input.sizes(), &operands.into_iter().flatten().collect::<Vec<_>>())?;
-    Ok(vec![Some(reduced(like(input)?, c.int("reduction")?))])
+    // Traced, the target is the first to be computed with.
+    let spec = super::common::traced_in_order(c, vec![Some(like(input)?)], &["target", "self"])?;
+    Ok(spec.into_iter().map(|s| s.map(|s| reduced(s, c.int("reduction").unwrap_or(NONE)))).collect())
 }
 
 fn bce_grad(b: &Backward) -> Result<Grads> {
@@ -243,7 +245,9 @@ fn bce_logits_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     need_broadcast_to(&ss, &values.iter().filter_map(|v| v.as_tensor()).collect::<Vec<_>>())?;
     // One less the target is what all else is multiplied by and added to in place.
     need_castable(result_type(&values)?, target.dtype())?;
-    Ok(vec![Some(reduced(pointwise(&values, target.dtype())?, c.int("reduction")?))])
+    let mut spec = pointwise(&values, target.dtype())?;
+    spec.geometry.strides = pointwise_strides(&spec.geometry.sizes, &[target, input])?;
+    Ok(vec![Some(reduced(spec, c.int("reduction")?))])
 }
 
 fn bce_logits_grad(b: &Backward) -> Result<Grads> {

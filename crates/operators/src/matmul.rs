@@ -423,7 +423,7 @@ fn bilinear(c: &Call) -> Result<Value> {
     let mut result = a.sizes();
     result.pop();
     result.push(weight.size(0));
-    let flat = |t: &Tensor| t!("view", t, vec![SymInt::Int(-1), last(t)]);
+    let flat = |t: &Tensor| t!("reshape", t, vec![SymInt::Int(-1), last(t)]);
     let product = t!("_trilinear", flat(a)?, weight, flat(b)?, vec![1i64, 3], vec![0i64], vec![1i64, 2], vec![2i64, 3])?;
     let product = t!("reshape", product, result)?;
     Ok(Value::from(match bias {

@@ -367,7 +367,9 @@ fn addr_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     let sizes = vec![a.size(0), b.size(0)];
     check_expands(input, &sizes)?;
     let dtype = crate::shapes::result_type(&[c.get("self"), c.get("vec1"), c.get("vec2")])?;
-    Ok(vec![Some(TensorSpec::contiguous(sizes, dtype, input.device()))])
+    // The outer product is a pointwise one, of rows and columns that are broadcast.
+    let strides = crate::shapes::pointwise_strides(&sizes, &[input])?;
+    Ok(vec![Some(TensorSpec::strided(sizes, strides, dtype, input.device()))])
 }
 
 /// `t * factor`, unless the factor is one.

@@ -297,7 +297,7 @@ fn rms_normalized(c: &Call) -> Result<(Tensor, Tensor)> {
     }
     let result = if narrow { t!("to.dtype", result, input.dtype())? } else { result };
     dispatch::ask_contiguity(&scale)?;
-    Ok((t!("contiguous", result)?, scale))
+    Ok((t!("contiguous", result; memory_format = suggested(input))?, scale))
 }
 
 fn batch_norm(c: &Call) -> Result<Value> {
@@ -399,7 +399,9 @@ fn batch_norm_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     // What is traced has statistics of the input's dtype (PyTorch's decomposition of it); the kernel's are the parameters'.
     let parameters = c.opt_tensor("weight").or(c.opt_tensor("running_mean"));
     let stats = parameters.filter(|_| !dispatch::modes().fake).unwrap_or(input);
-    Ok(vec![Some(spec(input.sizes(), suggested(input), input)), Some(vector(stats, channels.clone())), Some(vector(stats, channels))])
+    // Its result is that of pointwise steps, which keep the order of the dimensions.
+    let result = if input.is_fake() { pointwise_step(input, &[input])?.spec() } else { spec(input.sizes(), suggested(input), input) };
+    Ok(vec![Some(result), Some(vector(stats, channels.clone())), Some(vector(stats, channels))])
 }
 
 fn batch_norm_grad(b: &Backward) -> Result<Grads> {

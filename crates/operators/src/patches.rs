@@ -1,7 +1,6 @@
 //! Images taken apart and put together: pixel and channel shuffles, unfold and fold, padding by reflection or repetition.
 
 use crate::layout::{spec, suggested};
-use crate::loss::like;
 use crate::pooling::spatial;
 use crate::shapes::may_be_same;
 use diagnostics::error::{Error, Result};
@@ -84,7 +83,7 @@ pub fn register(b: &mut OpBuilder) {
                     for padded in padded(c)?.into_iter().flatten() {
                         check_padded_gradient(c, grad, &padded.geometry.sizes)?;
                     }
-                    let format = if spatial(c) == 2 { suggested(input) } else { MemoryFormat::Contiguous };
+                    let format = if keeps_format(c, input) { suggested(input) } else { MemoryFormat::Contiguous };
                     Ok(vec![Some(spec(input.sizes(), format, input))])
                 }),
             );
@@ -169,7 +168,8 @@ fn channel_shuffle(c: &Call) -> Specs {
             input.size(1)
         )));
     }
-    Ok(vec![Some(like(input)?)])
+    let format = if input.is_fake() { MemoryFormat::Contiguous } else { suggested(input) };
+    Ok(vec![Some(spec(input.sizes(), format, input))])
 }
 
 /// Two numbers of a window.
@@ -325,6 +325,15 @@ fn padded(c: &Call) -> Specs {
             return Err(Error::runtime(format!("input is too small. Calculated output size: {}", sizes[d])));
         }
     }
-    let format = if n == 2 { suggested(input) } else { MemoryFormat::Contiguous };
+    let format = if keeps_format(c, input) { suggested(input) } else { MemoryFormat::Contiguous };
     Ok(vec![Some(spec(sizes, format, input))])
+}
+
+/// Whether a padded tensor is channels last where its input is. Tracing takes no notice of it in three dimensions.
+fn keeps_format(c: &Call, input: &Tensor) -> bool {
+    match spatial(c) {
+        2 => true,
+        3 => !input.is_fake(),
+        _ => false,
+    }
 }

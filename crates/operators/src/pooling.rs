@@ -206,7 +206,13 @@ fn like_input(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
         }
         check_shape(indices, &expected)?;
     }
-    Ok(vec![Some(spec(input.sizes(), suggested(input), input))])
+    Ok(vec![Some(spec(input.sizes(), format(c, input), input))])
+}
+
+/// The format of a result. Of three dimensions only maxima over windows keep it.
+fn format(c: &Call, input: &Tensor) -> MemoryFormat {
+    let is_kept = spatial(c) < 3 || c.entry.base_name().starts_with("max_pool3d");
+    if is_kept { suggested(input) } else { MemoryFormat::Contiguous }
 }
 
 /// Refuses a tensor of other sizes than a pooling's result has.
@@ -222,14 +228,14 @@ pub(super) fn check_shape(t: &Tensor, expected: &[SymInt]) -> Result<()> {
     )))
 }
 
-fn with_indices(sizes: Vec<SymInt>, input: &Tensor) -> Vec<Option<TensorSpec>> {
-    let values = spec(sizes, suggested(input), input);
+fn with_indices(c: &Call, sizes: Vec<SymInt>, input: &Tensor) -> Vec<Option<TensorSpec>> {
+    let values = spec(sizes, format(c, input), input);
     let indices = TensorSpec { dtype: Dtype::Int64, ..values.clone() };
     vec![Some(values), Some(indices)]
 }
 
 fn max_pool_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
-    Ok(with_indices(result_sizes(c)?, c.tensor("self")?))
+    Ok(with_indices(c, result_sizes(c)?, c.tensor("self")?))
 }
 
 fn avg_pool_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
@@ -237,7 +243,7 @@ fn avg_pool_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
         return Err(Error::runtime("divisor must be not zero"));
     }
     let input = c.tensor("self")?;
-    Ok(vec![Some(spec(result_sizes(c)?, suggested(input), input))])
+    Ok(vec![Some(spec(result_sizes(c)?, format(c, input), input))])
 }
 
 /// The call's own numbers; single ones written out per dimension, as PyTorch hands them on.
@@ -408,11 +414,11 @@ fn adaptive_sizes(c: &Call, name: &str) -> Result<Vec<SymInt>> {
 fn adaptive_avg_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     let input = c.tensor("self")?;
     let sizes = adaptive_sizes(c, &format!("adaptive_avg_pool{}d", spatial(c)))?;
-    Ok(vec![Some(spec(sizes, suggested(input), input))])
+    Ok(vec![Some(spec(sizes, format(c, input), input))])
 }
 
 fn adaptive_max_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
-    Ok(with_indices(adaptive_sizes(c, &c.entry.schema.name)?, c.tensor("self")?))
+    Ok(with_indices(c, adaptive_sizes(c, &c.entry.schema.name)?, c.tensor("self")?))
 }
 
 fn adaptive_avg_grad(b: &Backward) -> Result<Grads> {

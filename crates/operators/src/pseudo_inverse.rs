@@ -457,7 +457,9 @@ fn register_older(b: &mut OpBuilder) {
             let solved = t!("linalg_solve_triangular", factor, rhs; upper = upper != turn, unitriangular = c.get("unitriangular"))?;
             let batch = super::shapes::broadcast_two(&a.sizes()[..a.dim() - 2], &rhs.sizes()[..rhs.dim() - 2])?;
             let whole = [&batch[..], &a.sizes()[a.dim() - 2..]].concat();
-            Ok(Value::List(vec![solved.into(), t!("clone", t!("expand", a, whole)?)?.into()]))
+            // The copy is what a solver reads, column by column.
+            let copy = t!("clone", mt(&t!("expand", a, whole)?)?; memory_format = tensor::MemoryFormat::Contiguous)?;
+            Ok(Value::List(vec![solved.into(), mt(&copy)?.into()]))
         }),
     ).doc("Solves a triangular system.").autocast(CastPolicy::Fp32).tags(Tags::APART_IN_EXPORT);
 }

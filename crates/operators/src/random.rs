@@ -4,8 +4,6 @@
 
 use super::common::*;
 use super::factory::{copy_strides, like, sized};
-use super::layout::{spec, suggested};
-use super::shapes::broadcast_two;
 use diagnostics::error::{Error, Result};
 use dispatch::{Backward, Batch, Call, Grads, OpBuilder, OpClasses, Rule, Tags, Value, modes};
 use dispatch::{aten, t};
@@ -19,6 +17,12 @@ const LONG_OPTIONS: &str = "ScalarType? dtype=long, Layout? layout=None, Device?
 fn same(c: &Call) -> Specs {
     let x = c.tensor("self")?;
     Ok(vec![Some(TensorSpec::strided(x.sizes(), copy_strides(x, MemoryFormat::Preserve)?, x.dtype(), x.device()))])
+}
+
+/// As `self`, contiguous.
+fn in_order(c: &Call) -> Specs {
+    let x = c.tensor("self")?;
+    Ok(vec![Some(TensorSpec::contiguous(x.sizes(), x.dtype(), x.device()))])
 }
 
 fn zeros_of(b: &Backward, name: &str) -> Result<Tensor> {
@@ -60,13 +64,13 @@ fn register_samplers(b: &mut OpBuilder) {
         Rule::Inplace("normal_functional"),
     );
     b.tags(Tags::RANDOM).grad("NormalBackward", &[], zero_grad);
-    b.op("bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", Rule::Fresh(same))
+    b.op("bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", Rule::Fresh(in_order))
         .doc("Ones with the given probabilities, zeros otherwise.")
         .classes(OpClasses::NEVER_MERGED)
         .auto_element_wise("self")
         .tags(Tags::RANDOM);
     b.grad("BernoulliBackward", &[], zero_grad);
-    b.op("bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor", Rule::Fresh(same)).tags(Tags::RANDOM);
+    b.op("bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor", Rule::Fresh(in_order)).tags(Tags::RANDOM);
     b.op("bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)", Rule::Inplace("bernoulli.p"));
     b.tags(Tags::RANDOM).grad("BernoulliBackward2", &[], zero_grad);
     b.op(
@@ -176,6 +180,16 @@ fn register_factories(b: &mut OpBuilder) {
 fn normal_spec(c: &Call) -> Specs {
     let values: Vec<&Value> = ["mean", "std"].iter().map(|n| c.get(n)).filter(|v| v.as_tensor().is_some()).collect();
     let spec = one(&values, values[0].tensor()?.dtype())?;
+    // Tracing takes the standard deviations' product and the means' sum for pointwise ones, where nothing is broadcast.
+    let are_alike = || {
+        values[0]
+            .as_tensor()
+            .zip(values.last().and_then(|v| v.as_tensor()))
+            .is_some_and(|(a, b)| super::shapes::may_be_same(&a.sizes(), &b.sizes()))
+    };
+    if values.len() == 2 && values.iter().any(|v| v.as_tensor().is_some_and(Tensor::is_fake)) && are_alike() {
+        return Ok(spec);
+    }
     Ok(spec.into_iter().map(|s| s.map(|s| TensorSpec::contiguous(s.geometry.sizes, s.dtype, s.device))).collect())
 }
 
@@ -233,12 +247,7 @@ fn register_dropout(b: &mut OpBuilder) {
     });
     b.op(
         "native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor",
-        // Laid out as its format says, whatever the strides of what comes in.
-        Rule::Fresh(|c| {
-            let grad = c.tensor("grad_output")?;
-            let sizes = broadcast_two(&grad.sizes(), &c.tensor("mask")?.sizes())?;
-            Ok(vec![Some(spec(sizes, suggested(grad), grad))])
-        }),
+        Rule::Fresh(|c| one(&[c.get("grad_output"), c.get("mask")], c.tensor("grad_output")?.dtype())),
     );
     b.tags(Tags::POINTWISE);
     b.op(

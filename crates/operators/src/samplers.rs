@@ -16,6 +16,10 @@ fn sampled(c: &Call) -> Specs {
         let stub = format!("{}_cpu", c.entry.base_name().trim_start_matches("_s"));
         return Err(Error::not_implemented(format!("\"{stub}\" not implemented for '{}'", c.args[0].tensor()?.dtype().scalar_type())));
     }
+    // Tracing makes a tensor like the first argument, where kernels make a contiguous one; but for two arguments.
+    if c.args[0].tensor()?.is_fake() && c.args.get(1).and_then(Value::as_tensor).is_none() && c.entry.base_name() != "_sample_dirichlet" {
+        return one(&[&c.args[0]], c.args[0].tensor()?.dtype());
+    }
     contiguous_as(c, &c.entry.schema.arguments[0].name)
 }
 
@@ -53,7 +57,7 @@ fn register_rrelu(b: &mut OpBuilder) {
     b.op(
         &format!("rrelu_with_noise_functional(Tensor self, Tensor noise, {RANGE}) -> (Tensor, Tensor noise_out)"),
         Rule::Fresh(|c| {
-            let mut specs = like_self(c)?;
+            let mut specs = if c.tensor("self")?.is_fake() { like_self(c)? } else { contiguous_as(c, "self")? };
             let (own, noise) = (c.tensor("self")?.sizes(), c.tensor("noise")?.sizes());
             if !super::shapes::may_be_same(&own, &noise) {
                 return Err(Error::runtime(format!(

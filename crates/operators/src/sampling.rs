@@ -1,12 +1,11 @@
 //! Reading at places that tensors name: `grid_sample` of images and volumes, and bags of embeddings.
 
-use crate::layout::{spec, suggested};
 use crate::shapes::{dim_of, may_be_same, need_dims, need_elements, need_sizes};
 use diagnostics::error::{Error, Result};
 use dispatch::{Backward, Call, CastPolicy, Grads, OpBuilder, Rule, Value};
 use dispatch::{aten, t};
 use shape::SymInt;
-use tensor::{Dtype, MemoryFormat, TensorSpec};
+use tensor::{Dtype, TensorSpec};
 
 /// Registers the family.
 pub fn register(b: &mut OpBuilder) {
@@ -154,7 +153,7 @@ fn grid_spec(c: &Call) -> Specs {
     }
     let mut sizes = vec![input.size(0), input.size(1)];
     sizes.extend_from_slice(&grid.sizes()[1..grid.dim() - 1]);
-    Ok(vec![Some(spec(sizes, suggested(input), input))])
+    Ok(vec![Some(TensorSpec::contiguous(sizes, input.dtype(), input.device()))])
 }
 
 fn grid_grad(b: &Backward) -> Result<Grads> {
@@ -185,7 +184,7 @@ fn grid_backward_spec(c: &Call) -> Specs {
             )));
         }
     }
-    let of_input = spec(input.sizes(), MemoryFormat::Contiguous, input);
+    let of_input = TensorSpec::contiguous(input.sizes(), input.dtype(), input.device());
     let of_grid = TensorSpec::contiguous(grid.sizes(), grid.dtype(), grid.device());
     Ok(vec![if mask[0].bool()? { Some(of_input) } else { None }, if mask[1].bool()? { Some(of_grid) } else { None }])
 }

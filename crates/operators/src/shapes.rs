@@ -232,6 +232,18 @@ pub fn pointwise_strides(sizes: &[SymInt], inputs: &[&Tensor]) -> Result<Vec<Sym
     Ok(strides)
 }
 
+/// Strides of a pointwise result that is traced as several calls: each operand is laid out anew, by itself, before they meet.
+pub fn traced_strides(sizes: &[SymInt], operands: &[&Tensor]) -> Result<Vec<SymInt>> {
+    let computed: Vec<Tensor> = operands.iter().map(|t| laid_out_by(sizes, &[t])).collect::<Result<_>>()?;
+    pointwise_strides(sizes, &computed.iter().collect::<Vec<_>>())
+}
+
+/// What a pointwise call of the given sizes gives, as far as its strides go.
+pub fn laid_out_by(sizes: &[SymInt], operands: &[&Tensor]) -> Result<Tensor> {
+    let strides = pointwise_strides(sizes, operands)?;
+    Tensor::fake(&TensorSpec::strided(sizes.to_vec(), strides, Dtype::Bool, Device::CPU))
+}
+
 /// Whether a relation holds: what is neither known nor has a value to look at does not.
 fn holds(a: &SymInt, relation: Relation, b: &SymInt) -> Result<bool> {
     if a.hint().is_none() || b.hint().is_none() {

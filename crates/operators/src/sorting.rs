@@ -318,7 +318,11 @@ pub fn register(b: &mut OpBuilder) {
             Rule::Fresh(|c| {
                 let sizes = c.args[0].as_tensor().map_or(vec![], Tensor::sizes);
                 let device = c.args.iter().find_map(Value::as_tensor).map_or(tensor::Device::CPU, Tensor::device);
-                Ok(vec![Some(TensorSpec::contiguous(sizes, Dtype::Bool, device))])
+                // Tracing compares every element with every other and reduces.
+                match c.args[0].as_tensor().filter(|t| t.is_fake()) {
+                    Some(t) => super::common::one(&[&Value::from(t)], Dtype::Bool),
+                    None => Ok(vec![Some(TensorSpec::contiguous(sizes, Dtype::Bool, device))]),
+                }
             }),
         )
         .doc("Whether elements are among given ones.")

@@ -5,7 +5,7 @@ use diagnostics::error::{Error, Result};
 use dispatch::{Backward, Call, Grads, OpBuilder, Rule, Tags, Value};
 use dispatch::{aten, t};
 use std::f64::consts::{FRAC_2_SQRT_PI, FRAC_PI_2, SQRT_2};
-use tensor::{Dtype, Tensor};
+use tensor::{Dtype, Tensor, TensorSpec};
 
 /// Orthogonal polynomials: a point and a degree, neither differentiable.
 pub const POLYNOMIALS: &[&str] = &[
@@ -218,7 +218,9 @@ fn register_two(b: &mut OpBuilder) {
         let scaled = t!("mul.Tensor", b.grad()?, b.arg("self"))?;
         t!("div.Tensor", scaled, t!("add.Scalar", b.saved("other")?, 1)?)
     }
-    b.op("special_xlog1py(Tensor self, Tensor other) -> Tensor", Rule::Fresh(both)).doc("`self * log(1 + other)`.").tags(Tags::POINTWISE);
+    b.op("special_xlog1py(Tensor self, Tensor other) -> Tensor", Rule::Fresh(|c| super::binary::times_log_spec(c, both(c)?)))
+        .doc("`self * log(1 + other)`.")
+        .tags(Tags::POINTWISE);
     b.grad("SpecialXlog1PyBackward", &["self", "other"], |b| {
         let mut grads = Grads::new(b);
         grads.set(b, "other", || of_other(b))?;
@@ -304,7 +306,9 @@ fn register_gamma(b: &mut OpBuilder) {
             if c.int("p")? < 1 {
                 return Err(Error::runtime("p has to be greater than or equal to 1"));
             }
-            float_self(c)
+            // The sum over one dimension more, which goes over its elements in order.
+            let x = c.tensor("self")?;
+            Ok(vec![Some(TensorSpec::contiguous(x.sizes(), to_float(x.dtype()), x.device()))])
         }),
     )
     .doc("The logarithm of the multivariate gamma function.")
