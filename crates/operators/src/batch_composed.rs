@@ -45,7 +45,7 @@ pub(super) fn bce_with_logits(c: &Call) -> Result<Value> {
             let weight = t!("add_.Scalar", t!("mul.Tensor", t!("sub.Scalar", weight, 1)?, target)?, 1)?;
             let loss = t!("mul.Tensor", one_less(target)?, input)?;
             let rest = t!("add_.Tensor", t!("log_", exponentials(input, &highest)?)?, &highest)?;
-            t!("add_.Tensor", loss, t!("mul.Tensor", weight, rest)?)?
+            t!("add.Tensor", loss, t!("mul.Tensor", weight, rest)?)?
         }
         None => {
             let loss = t!("add_.Tensor", t!("mul.Tensor", one_less(target)?, input)?, &highest)?;
@@ -53,7 +53,7 @@ pub(super) fn bce_with_logits(c: &Call) -> Result<Value> {
         }
     };
     let weighted = match c.opt_tensor("weight") {
-        Some(weight) => t!("mul_.Tensor", negative, weight)?,
+        Some(weight) => t!("mul.Tensor", negative, weight)?,
         None => negative,
     };
     super::loss::apply_reduction(weighted, c.get("reduction").int()?)
@@ -61,8 +61,8 @@ pub(super) fn bce_with_logits(c: &Call) -> Result<Value> {
 
 /// `exp(-highest) + exp(-input - highest)`
 fn exponentials(input: &Tensor, highest: &Tensor) -> Result<Tensor> {
-    let first = t!("exp", t!("neg", highest)?)?;
-    t!("add.Tensor", first, t!("exp", t!("sub.Tensor", t!("neg", input)?, highest)?)?)
+    let first = t!("exp_", t!("neg", highest)?)?;
+    t!("add.Tensor", first, t!("exp_", t!("sub.Tensor", t!("neg", input)?, highest)?)?)
 }
 
 /// `addmm`: a product, and a sum.

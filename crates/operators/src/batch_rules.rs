@@ -53,6 +53,8 @@ fn shift(b: &BatchCall, room: usize, new: &mut [Value]) -> Result<()> {
                 Value::List(dims) if !dims.is_empty() => {
                     Value::from(dims.iter().map(|d| shift(d.int()?, room)).collect::<Result<Vec<_>>>()?)
                 }
+                // No dimensions are all of them where they are reduced.
+                Value::List(_) if b.entry.is_view() || b.entry.base_name() == "flip" => Value::List(Vec::new()),
                 _ => dims_after_first(rank),
             };
         } else if is_size(label) && matches!(value, Value::List(_)) {
@@ -88,6 +90,16 @@ pub fn shifted(b: &BatchCall) -> Result<Value> {
     b.wrap_all(&dispatch::call(b.entry, shifted_arguments(b)?)?, 0)
 }
 
+/// Whether the dimensions that a call names are not those of all of its items alike: some are numbers, which have the one dimension that is
+/// named, or vectors of nothing, which are joined with anything.
+pub fn names_dims_unlike(b: &BatchCall) -> bool {
+    let ranks: Vec<usize> = b.tensors().iter().map(BatchedTensor::rank).collect();
+    let differ = ranks.iter().any(|rank| *rank != ranks[0]);
+    let is_named = b.entry.schema.arguments.iter().any(|a| DIMS.contains(&a.name.as_str()));
+    let is_list = b.args.iter().any(|v| matches!(v, Value::List(items) if items.iter().any(|v| v.as_tensor().is_some())));
+    is_named && (ranks[0] == 0 && (differ || b.entry.is_view()) || is_list && differ)
+}
+
 /// Whether a call that is no view goes over a dimension of examples that have none: the first and the last of those name all of it.
 fn names_dims_of_scalars(b: &BatchCall) -> bool {
     let names = |wanted: fn(&str) -> bool| b.entry.schema.arguments.iter().any(|a| wanted(&a.name));
@@ -120,6 +132,9 @@ fn with_one_dim(b: &BatchCall) -> Result<Value> {
 pub(super) fn at_positions(b: &BatchCall) -> Ruled {
     let index = b.tensor("index")?;
     let (None, Some(at)) = (index.batch_dim, b.entry.schema.position("index")) else { return Ok(None) };
+    if names_dims_unlike(b) {
+        return Ok(None);
+    }
     let mut new = shifted_arguments(b)?;
     new[at] = index.value.into();
     run(b, new)
@@ -186,11 +201,18 @@ pub(super) fn squeeze_dim(b: &BatchCall) -> Ruled {
     front(b, t!("squeeze.dims", &new[0], Value::List(vec![new[1].clone()]))?)
 }
 
-/// The call on items that are numbers, as rows of one.
+/// The call on items that are numbers, as rows of one, which its results are no more.
 fn widened(b: &BatchCall) -> Result<Value> {
     let mut new = shifted_arguments(b)?;
     new[0] = t!("unsqueeze", new[0].tensor()?, -1)?.into();
-    b.wrap_all(&dispatch::call(b.entry, new)?, 0)
+    for (argument, value) in b.entry.schema.arguments.iter().zip(&mut new) {
+        if DIMS.contains(&argument.name.as_str()) && matches!(value, Value::List(dims) if dims.is_empty()) {
+            *value = dims_after_first(1);
+        }
+    }
+    // A dimension that is kept is that of the row.
+    let mut items = |t: &Tensor| if t.dim() > 1 { t!("squeeze.dim", t, 1) } else { Ok(t.clone()) };
+    b.wrap_all(&dispatch::call(b.entry, new)?.map_tensors(&mut items)?, 0)
 }
 
 /// What takes dimensions away: an item that is a number is a row of one, whose dimension goes.
@@ -430,6 +452,31 @@ pub(super) fn index(b: &BatchCall) -> Ruled {
         (None, _) => t!("index.Tensor", &x.value, places)?,
     };
     front(b, out)
+}
+
+/// Elements that a mask chooses take a value: one for all, or one of each item's own.
+pub(super) fn masked_fill(b: &BatchCall) -> Ruled {
+    let (x, mask, value) = (b.tensor("self")?, b.tensor("mask")?, b.tensor("value")?);
+    let rank = x.rank().max(mask.rank());
+    if value.batch_dim.is_none() {
+        return run(b, b.map(|i| i.padded(rank))?);
+    }
+    if value.rank() > 0 {
+        return Err(Error::runtime(format!(
+            "vmap: expected masked_fill `value` to be a batched scalar (logical rank 0), but got logical rank {}",
+            value.rank()
+        )));
+    }
+    let dtype = x.value.dtype();
+    let value = if value.value.dtype() == dtype {
+        value
+    } else {
+        let value = t!("_to_copy", value.front()?; dtype = dtype, device = x.value.device())?;
+        BatchedTensor { value, batch_dim: Some(0) }
+    };
+    let (mask, x) = (mask.padded(rank)?, x.padded(rank)?);
+    let filled = t!("where.self", mask, value.viewed(rank)?, &x)?;
+    front(b, if b.entry.is_mutable() { t!("copy_", x, filled)? } else { filled })
 }
 
 /// A view of every item, whose offset is counted as the whole's.

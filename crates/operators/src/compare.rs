@@ -4,7 +4,7 @@ use super::common::*;
 use super::shapes::{broadcast_two, laid_out_by, pointwise, pointwise_strides, result_type};
 use super::views::expanded_as_traced;
 use diagnostics::error::{Error, Result};
-use dispatch::{Call, Complex, Grads, OpBuilder, OpClasses, Rule, Tags, Value};
+use dispatch::{Batch, Call, Complex, Grads, OpBuilder, OpClasses, Rule, Tags, Value};
 use dispatch::{aten, t};
 use tensor::{Dtype, Layout, Tensor, TensorSpec};
 
@@ -223,6 +223,7 @@ fn register_selection(b: &mut OpBuilder) {
         .tags(Tags::COMPLEX_GRAD | Tags::POINTWISE);
     b.grad("MaskedFillBackward", &["mask"], |b| unary_grad(b, |g| t!("masked_fill.Scalar", g, b.saved("mask")?, 0))).inplace();
     b.op("masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", Rule::Fresh(masked_spec))
+        .batch(Batch::Rule(super::batch_rules::masked_fill))
         .complex(Complex::ByParts)
         .tags(Tags::ELEMENTWISE);
     b.grad("MaskedFillBackward1", &["mask"], |b| {
@@ -233,6 +234,7 @@ fn register_selection(b: &mut OpBuilder) {
         Ok(grads)
     });
     b.inplace();
+    b.at("masked_fill_.Tensor").batch(Batch::Rule(super::batch_rules::masked_fill));
 }
 
 fn register_values(b: &mut OpBuilder) {

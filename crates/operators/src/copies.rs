@@ -2,7 +2,7 @@
 
 use super::common::Specs;
 use diagnostics::error::{Error, Result};
-use dispatch::{Call, OpBuilder, OpEntry, Rule, Tags, lookup};
+use dispatch::{Batch, Call, OpBuilder, OpEntry, Rule, Tags, lookup};
 use dispatch::{aten, t};
 use tensor::{Geometry, Tensor, TensorSpec};
 
@@ -75,6 +75,11 @@ const VIEWS: &[&str] = &[
 /// Registers the family; the views are registered before.
 pub fn register(b: &mut OpBuilder) {
     b.copies(VIEWS, Rule::Fresh(copied));
+    // An offset counts from where the batch begins.
+    b.at("as_strided_copy").batch(Batch::Composed(|c| {
+        let view = t!("as_strided", c.get("self"), c.get("size"), c.get("stride"), c.get("storage_offset"))?;
+        aten!("clone", view; memory_format = tensor::MemoryFormat::Contiguous)
+    }));
     b.op(
         "narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor",
         Rule::Composite(|c| {

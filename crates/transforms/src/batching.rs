@@ -5,11 +5,14 @@ use super::levels::{below, wrap, wrapped};
 use diagnostics::error::{Error, Result};
 use dispatch::levels::{self, Level, Randomness};
 use dispatch::{Batch, BatchCall, BatchedTensor, Call, OpEntry, OpRef, Rule, Tags, Type, Value, named, t};
-use operators::batch_rules::{dims_after_first, is_size, prefixed, shifted};
+use operators::batch_rules::{dims_after_first, is_size, names_dims_unlike, prefixed, shifted};
 use tensor::{Dtype, Tensor};
 
 static DROPOUT: OpRef = OpRef::new("dropout");
 static MASKED_SELECT: OpRef = OpRef::new("masked_select");
+
+/// Operators that PyTorch refuses to batch, because how much they give depends on values. Others of that kind go item by item.
+const OF_UNKNOWN_SIZE: &[&str] = &["nonzero", "unique_dim", "unique_consecutive", "unique_dim_consecutive", "_unique2"];
 
 /// Of two operands, one that is a single element per item is promoted as such: both are brought to the common dtype first.
 fn promote_single(level: &Level, entry: &OpEntry, args: &mut [Value]) -> Result<()> {
@@ -74,7 +77,7 @@ pub fn call(level: &Level, randomness: Randomness, entry: &'static OpEntry, args
     if !batched && !different {
         return below(level.number, || dispatch::call(entry, args));
     }
-    if MASKED_SELECT.is(entry) {
+    if MASKED_SELECT.is(entry) && BatchedTensor::of(args[1].tensor()?, level).batch_dim.is_some() {
         return Err(Error::runtime(
             "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for each batch this would return a differently shaped Tensor. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature.",
         ));
@@ -84,7 +87,7 @@ pub fn call(level: &Level, randomness: Randomness, entry: &'static OpEntry, args
             "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with a boolean mask.",
         ));
     }
-    if entry.tags.has(Tags::DYNAMIC_SHAPE) {
+    if OF_UNKNOWN_SIZE.contains(&entry.base_name()) {
         return Err(Error::runtime(format!(
             "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{}. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature.",
             entry.name["aten.".len()..].trim_end_matches(".default")
@@ -196,6 +199,7 @@ fn physical(level: &Level, different: bool, entry: &'static OpEntry, args: &[Val
     }
     match entry.batch() {
         Batch::Elementwise => elementwise(&b),
+        Batch::Shifted if names_dims_unlike(&b) => item_by_item(&b),
         Batch::Shifted => shifted(&b),
         Batch::Rule(rule) => rule(&b)?.map_or_else(|| item_by_item(&b), Ok),
         Batch::ByItem | Batch::Composed(_) | Batch::Decomposed => item_by_item(&b),
