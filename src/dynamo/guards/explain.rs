@@ -121,7 +121,8 @@ fn all(needs: &Needs, vm: &VirtualMachine) -> Vec<Told> {
                 )
             }
             Kind::Remaining(_) => ("TUPLE_ITERATOR_LEN", vec!["TUPLE_ITERATOR_LEN"], vec![fact.text(vm)]),
-            Kind::Key(_) | Kind::KeyAt(..) => continue,
+            // What a symbol cannot be is told with the conditions on symbols.
+            Kind::Key(_) | Kind::KeyAt(..) | Kind::NotNan => continue,
             Kind::HasAttr(_, has, _) => {
                 let kind = if *has { "HASATTR" } else { "NO_HASATTR" };
                 (kind, vec![kind], vec![fact.text(vm)])

@@ -22,11 +22,13 @@ pub fn take_error() -> Option<PyBaseExceptionRef> {
 
 /// The facts that a filter keeps, and the values that others are about: constants and objects.
 pub fn kept(facts: Vec<Fact>, filter: &PyObject, locals: &Locals, vm: &VirtualMachine) -> (Vec<Fact>, Vec<(Rc<Source>, PyObjectRef)>) {
+    // What holds of symbols is no guard that a filter is asked about.
+    let (of_symbols, facts): (Vec<_>, Vec<_>) = facts.into_iter().partition(|fact| matches!(fact.kind, Kind::NotNan));
     let keeps = match asked(&facts, filter, locals, vm) {
         Ok(keeps) => keeps,
         Err(error) => {
             ERROR.set(Some(error));
-            return (facts, Vec::new());
+            return (facts.into_iter().chain(of_symbols).collect(), Vec::new());
         }
     };
     let (kept, dropped): (Vec<_>, Vec<_>) = facts.into_iter().zip(keeps).partition(|(_, keeps)| *keeps);
@@ -34,7 +36,7 @@ pub fn kept(facts: Vec<Fact>, filter: &PyObject, locals: &Locals, vm: &VirtualMa
         Kind::Equals(value) | Kind::Is(value) => Some((fact.source, value)),
         _ => None,
     };
-    (kept.into_iter().map(|(fact, _)| fact).collect(), dropped.into_iter().filter_map(value).collect())
+    (kept.into_iter().map(|(fact, _)| fact).chain(of_symbols).collect(), dropped.into_iter().filter_map(value).collect())
 }
 
 fn asked(facts: &[Fact], filter: &PyObject, locals: &Locals, vm: &VirtualMachine) -> PyResult<Vec<bool>> {
@@ -71,6 +73,7 @@ fn kind(kind: &Kind) -> &'static str {
         Kind::Contains(_, false) => "lacks",
         Kind::HasAttr(..) => "attribute",
         Kind::Same(_) => "same",
+        Kind::NotNan => "symbol",
         Kind::Temporary => "temporary",
     }
 }

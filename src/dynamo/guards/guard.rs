@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use rustpython_vm::builtins::{PyDict, PyFunction, PyList, PyStr, PyTuple, PyType};
+use rustpython_vm::builtins::{PyDict, PyFloat, PyFunction, PyList, PyStr, PyTuple, PyType};
 use rustpython_vm::class::StaticType;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 
@@ -38,6 +38,8 @@ pub enum Kind {
     HasAttr(Rc<str>, bool, Option<Rc<Source>>),
     /// It is the object that is found there.
     Same(Rc<Source>),
+    /// A float that is a symbol is not NaN: no symbol stands for that.
+    NotNan,
     /// It is an object that lives for one call: what was compiled with it is never used again.
     Temporary,
 }
@@ -89,9 +91,13 @@ fn length(o: &PyObject, vm: &VirtualMachine) -> Option<usize> {
     }
 }
 
-/// Whether two constants are the same: of one type, and equal.
+fn is_nan(o: &PyObject) -> bool {
+    o.downcast_ref::<PyFloat>().is_some_and(|f| f.to_f64().is_nan())
+}
+
+/// Whether two constants are the same: of one type, and equal. NaN is a constant like others.
 fn same(a: &PyObject, b: &PyObject, vm: &VirtualMachine) -> bool {
-    a.is(b) || (a.class().is(b.class()) && vm.bool_eq(a, b).unwrap_or(false))
+    a.is(b) || (a.class().is(b.class()) && (vm.bool_eq(a, b).unwrap_or(false) || is_nan(a) && is_nan(b)))
 }
 
 /// Whether two functions run the same code: one that is made anew on every call does.
@@ -155,6 +161,7 @@ impl Fact {
                 (has_attribute(&value, name, vm) || held().is_some()) == *has
             }
             Kind::Same(other) => other.value(locals, vm).is_some_and(|o| o.is(&value)),
+            Kind::NotNan => !is_nan(&value),
             Kind::Temporary => false,
         }
     }
@@ -181,6 +188,7 @@ impl Fact {
         };
         match &self.kind {
             Kind::Equals(want) if vm.is_none(want) => format!("{source} is None"),
+            Kind::Equals(want) if is_nan(want) => format!("(type({source}) is float and __math_isnan({source}))"),
             Kind::Equals(want) => format!("{source} == {}", repr(want, vm)),
             Kind::Is(want) => match want.downcast_ref::<PyFunction>() {
                 Some(_) => format!("___check_obj_id({source}.__code__, ID), type=<class 'code'>"),
@@ -196,6 +204,9 @@ impl Fact {
             Kind::Contains(key, has) => format!("{}___dict_contains({}, {source})", if *has { "" } else { "not " }, repr(key, vm)),
             Kind::HasAttr(name, has, _) => format!("{}hasattr({source}, '{name}')", if *has { "" } else { "not " }),
             Kind::Same(other) => format!("{} is {source}", other.text(vm)),
+            Kind::NotNan => {
+                format!("not math.isnan({source})  # implicit guard for float input due to NaN specialization in the framework")
+            }
             Kind::Temporary => format!("___check_obj_id({source}, ID), type={BUILTIN}"),
         }
     }

@@ -520,8 +520,8 @@ impl Values {
             let is_local = !fact.source.root().0 && (!fact.source.is_in_module(locals, vm) || unspecialized);
             let key = (at, fact.source.text(vm));
             if !is_float && (!is_int || !is_local) {
-                // It is a number all the same: where it is a float in a later call, it has varied.
-                if is_int && is_variable {
+                // It is a number all the same: where it is another float in a later call, it has varied.
+                if (is_int || value.class().is(vm.ctx.types.float_type)) && is_variable {
                     self.note_number(key, value, false, vm);
                 }
                 needs.facts.push(fact);
@@ -534,6 +534,9 @@ impl Values {
                 let class = value.class().to_owned().into();
                 needs.dynamic.push(fact.source.clone());
                 needs.replaced.push((fact.source.clone(), value.clone()));
+                if is_float {
+                    needs.facts.push(Fact { source: fact.source.clone(), kind: Kind::NotNan, place: None, hint: None, read: None });
+                }
                 needs.facts.push(Fact { kind: Kind::Type(class), ..fact });
             } else if at.place > 0 && has_varied {
                 needs.facts.push(Fact { kind: Kind::Type(value.class().to_owned().into()), ..fact });
