@@ -299,7 +299,9 @@ fn script(entry: &'static OpEntry, args: Vec<Value>, wants_grad: bool) -> Result
         }
         out
     };
-    written.iter().for_each(Tensor::bump_version);
+    if is_differentiated {
+        written.iter().for_each(Tensor::bump_version);
+    }
     Ok(out)
 }
 

@@ -5,7 +5,7 @@
 
 use super::{OpEntry, Rule, Value};
 use diagnostics::error::{Error, Result};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -18,7 +18,8 @@ pub enum Part {
     Fake,
     /// Composes it of other operators, above autograd (`CompositeImplicitAutograd`).
     Composite,
-    /// Differentiates it, and calls it below autograd (`Autograd`).
+    /// Differentiates it, and calls it below autograd (`Autograd`). It counts what the operator writes to as written
+    /// (`ADInplaceOrView`); an operator without it leaves that to its kernel's own writes.
     Autograd,
 }
 
@@ -41,6 +42,15 @@ struct Defined {
     /// Every entry there ever was, by namespace and signature, and every list of a packet's overloads.
     entries: HashMap<String, &'static OpEntry>,
     lists: HashMap<Vec<usize>, &'static [&'static OpEntry]>,
+}
+
+thread_local! {
+    static IN_KERNEL: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether calls come from a kernel of the script's. Autograd sees none of them, but what they write to is written.
+pub(super) fn is_in_kernel() -> bool {
+    IN_KERNEL.get()
 }
 
 thread_local! {
@@ -127,7 +137,10 @@ pub(super) fn run(entry: &'static OpEntry, args: &[Value], fake: bool) -> Result
         }
         // A kernel's own calls are cast like others.
         let _casts = super::Exclude::lift(super::Key::Autocast);
-        return call_script(Part::Kernel, entry, args);
+        let before = IN_KERNEL.replace(true);
+        let result = call_script(Part::Kernel, entry, args);
+        IN_KERNEL.set(before);
+        return result;
     }
     if !script_has(Part::Fake, entry) {
         // What has no results looks like nothing.

@@ -266,7 +266,12 @@ pub fn call(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
             return layer.handle(entry, args);
         }
     }
-    run_backend(entry, &args, MODES.get().fake)
+    let out = run_backend(entry, &args, MODES.get().fake)?;
+    if entry.is_mutable() && super::script::is_in_kernel() && is_excluded(Key::Autograd) {
+        let written = entry.schema.arguments.iter().zip(&args).filter(|(argument, _)| argument.mutated);
+        written.for_each(|(_, value)| value.for_each_tensor(&mut |t| t.bump_version()));
+    }
+    Ok(out)
 }
 
 /// Calls an operator from below a key; the key and everything above stay excluded meanwhile.
