@@ -151,6 +151,18 @@ mod native {
         crate::dynamo::variables::torch::call_overridable(&public, &implementation, &func_args(&args, &kwargs), vm)
     }
 
+    /// `_call_as_one(public, implementation, args, kwargs)`
+    #[pyfunction]
+    fn _call_as_one(
+        public: PyObjectRef,
+        implementation: PyObjectRef,
+        args: rustpython_vm::builtins::PyTupleRef,
+        kwargs: rustpython_vm::builtins::PyDictRef,
+        vm: &VirtualMachine,
+    ) -> PyResult {
+        crate::dynamo::variables::torch::call_as_one(&public, &implementation, &func_args(&args, &kwargs), vm)
+    }
+
     /// Breaks the graph before a backward, which is one of its own.
     #[pyfunction]
     fn _end_for_backward(vm: &VirtualMachine) -> PyResult<()> {

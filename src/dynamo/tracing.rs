@@ -98,6 +98,15 @@ pub(crate) fn leaf(function: &str, args: &FuncArgs, vm: &VirtualMachine) -> Unsu
     Unsupported::leaf(function, &given.join(", "), &named.join(", "))
 }
 
+/// Why a graph ends before `tensor.random_()`.
+pub(crate) fn random(args: &FuncArgs, vm: &VirtualMachine) -> Unsupported {
+    let shown = |o: &PyObjectRef| compiled_function::variable(o, vm);
+    let given: Vec<String> = args.args.iter().skip(1).map(shown).collect();
+    let named: Vec<String> = args.kwargs.iter().map(|(name, o)| format!("'{}': {}", name.to_string_lossy(), shown(o))).collect();
+    let comma = if given.len() == 1 { "," } else { "" };
+    Unsupported::random(&format!("{}{comma}", given.join(", ")), &named.join(", "))
+}
+
 /// Why a graph ends before a call with an argument that no graph holds.
 pub(crate) fn proxy(args: &FuncArgs, vm: &VirtualMachine) -> Unsupported {
     let all = args.args.iter().chain(args.kwargs.values()).map(|o| compiled_function::variable(o, vm));

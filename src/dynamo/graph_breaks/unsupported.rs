@@ -304,6 +304,20 @@ impl Unsupported {
         Self::new(56, "Failed to mutate tensor data attribute", explanation, context, &[advice])
     }
 
+    /// `tensor.random_()`: what it was called with.
+    pub fn random(args: &str, kwargs: &str) -> Self {
+        Self::new(
+            107,
+            "Tensor.random_ op",
+            "This is currently not supported.",
+            format!("Tensor.random_(args=({args}), kwargs={{{kwargs}}})"),
+            &[
+                "Use the out-of-place version of this op",
+                "It may be possible to write Dynamo tracing rules for this code. Please report an issue to PyTorch if you encounter this graph break often and it is causing performance issues.",
+            ],
+        )
+    }
+
     /// `tensor.retain_grad()`
     pub fn retain_grad() -> Self {
         Self::new(

@@ -419,8 +419,16 @@ fn follow(code: &Py<PyCode>, decoded: &Code, position: usize, (result, is_sequen
 }
 
 /// `_call_overridable(public, implementation, args, kwargs)`: a call of a function that PyTorch writes in Python, which counts as
-/// one. Methods of tensors go by their names alone.
+/// one, and which classes and modes are asked about.
 pub fn call_overridable(public: &PyObject, implementation: &PyObject, args: &FuncArgs, vm: &VirtualMachine) -> PyResult {
+    match overridden(|| Ok(public.to_owned()), args, WrittenIn::Python, vm)? {
+        Some(result) => Ok(result),
+        None => call_as_one(public, implementation, args, vm),
+    }
+}
+
+/// A call that counts as one. Methods of tensors go by their names alone.
+pub fn call_as_one(public: &PyObject, implementation: &PyObject, args: &FuncArgs, vm: &VirtualMachine) -> PyResult {
     let text = |name: &'static str| {
         let found = public.get_attr(name, vm).and_then(|o| o.str(vm));
         found.map_or_else(|_| String::new(), |s| s.to_string_lossy().into_owned())
@@ -432,16 +440,13 @@ pub fn call_overridable(public: &PyObject, implementation: &PyObject, args: &Fun
             None => Callee::function(format!("{}.{name}", text("__module__"))),
         }
     };
-    match overridden(|| Ok(public.to_owned()), args, WrittenIn::Python, vm)? {
-        Some(result) => Ok(result),
-        None => at_depth(1, callee, args, vm, || {
-            let result = implementation.call(args.clone(), vm);
-            if let (Err(e), Some(recorder)) = (&result, call::recorder()) {
-                recorder.note_raised(|| raised_by(public, args, &recorder, vm), &e.class().name(), &said(e, vm));
-            }
-            result
-        }),
-    }
+    at_depth(1, callee, args, vm, || {
+        let result = implementation.call(args.clone(), vm);
+        if let (Err(e), Some(recorder)) = (&result, call::recorder()) {
+            recorder.note_raised(|| raised_by(public, args, &recorder, vm), &e.class().name(), &said(e, vm));
+        }
+        result
+    })
 }
 
 /// A call of a function of the library's that raised, as PyTorch says which call of a graph failed.

@@ -6,6 +6,7 @@ import types
 
 import torch
 from torch import _C, _native_compile
+from torch.overrides import counts_as_one
 
 _deterministic = {"algorithms": False, "warn_only": False, "matmul": "highest", "threads": 1}
 
@@ -65,10 +66,12 @@ def numel(input):
     return input.numel()
 
 
+@counts_as_one
 def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
     """A tensor of `obj`."""
     result = as_tensor(obj, dtype, device)
-    return (result.clone() if copy else result).requires_grad_(requires_grad)
+    result = result.clone() if copy else result
+    return result.requires_grad_(requires_grad) if requires_grad else result
 
 
 def from_numpy(ndarray):
@@ -119,15 +122,17 @@ def is_same_size(input, other):
     return input.shape == other.shape
 
 
+@counts_as_one
 def as_tensor(data, dtype=None, device=None):
     """A tensor of `data`, which stays itself where it is one already of that dtype and device."""
     if type(data).__name__ == "ndarray" and hasattr(data, "__torch_array__"):
         data = from_numpy(data)
     if not isinstance(data, torch.Tensor):
         return torch.tensor(data, dtype=dtype, device=device)
-    if device is not None:
-        data = data.to(device)
-    return data if dtype is None else data.to(dtype)
+    return data.to(data.device if device is None else device, data.dtype if dtype is None else dtype)
+
+
+as_tensor.__module__ = asarray.__module__ = "torch"
 
 
 def _has_compatible_shallow_copy_type(tensor, other):

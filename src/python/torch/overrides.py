@@ -5,7 +5,7 @@ import contextlib
 import functools
 
 from torch import _native_torch_function
-from torch._native_compile import _call_overridable
+from torch._native_compile import _call_as_one, _call_overridable
 
 
 def overridable(function):
@@ -13,6 +13,15 @@ def overridable(function):
 
     def public(*args, **kwargs):
         return _call_overridable(public, function, args, kwargs)
+
+    return _named_after(public, function)
+
+
+def counts_as_one(function):
+    """A function whose call counts as one to a capture, and which classes and modes are not asked about."""
+
+    def public(*args, **kwargs):
+        return _call_as_one(public, function, args, kwargs)
 
     return _named_after(public, function)
 

@@ -13,6 +13,9 @@ use crate::dispatch::Value;
 use crate::ops::shapes::default_dtype;
 use crate::tensor::{Dtype, Tensor};
 
+/// How deep lists of a tensor's data may lie in each other.
+const MOST_DIMENSIONS: usize = 64;
+
 /// The items of what counts as a sequence.
 fn sequence(o: &PyObject, vm: &VirtualMachine) -> PyResult<Option<Vec<PyObjectRef>>> {
     if let Some(list) = items(o) {
@@ -30,7 +33,7 @@ fn sequence(o: &PyObject, vm: &VirtualMachine) -> PyResult<Option<Vec<PyObjectRe
 fn nested_shape(o: &PyObject, vm: &VirtualMachine) -> PyResult<Vec<i64>> {
     let (mut shape, mut inner) = (Vec::new(), o.to_owned());
     while let Some(list) = sequence(&inner, vm)? {
-        if shape.len() > 64 {
+        if shape.len() > MOST_DIMENSIONS {
             return Err(vm.new_value_error(format!("too many dimensions '{}'", inner.class().name())));
         }
         shape.push(list.len() as i64);
@@ -117,6 +120,11 @@ pub fn tensor_from(o: &PyObject, dtype: Option<Dtype>, vm: &VirtualMachine) -> P
     if let Some(array) = numpy_tensor(o, vm)? {
         return tensor_from(&*wrap(&array, vm)?, dtype, vm);
     }
+    if crate::dynamo::tracing::recorder().is_some() && holds_tensors(o, vm) {
+        let found = common_dtype(o, 0, vm)?;
+        let dtype = dtype.or(found).unwrap_or_else(default_dtype);
+        return computed(o, dtype, vm);
+    }
     let (shape, mut flat, mut found) = (nested_shape(o, vm)?, Vec::new(), None);
     if !shape.contains(&0) {
         flatten(o, 0, &shape, &mut flat, &mut found, vm)?;
@@ -126,6 +134,62 @@ pub fn tensor_from(o: &PyObject, dtype: Option<Dtype>, vm: &VirtualMachine) -> P
         return of_symbols(&flat, &shape, dtype).map_err(|e| raise(e, vm));
     }
     crate::tensor::from_values(&flat_numbers(&flat), &shape, dtype).map_err(|e| raise(e, vm))
+}
+
+/// Whether a list, or one within it, holds tensors.
+pub fn holds_tensors(o: &PyObject, vm: &VirtualMachine) -> bool {
+    holds_tensors_within(o, &mut Vec::new(), vm)
+}
+
+/// The same of a list that lies in others, none of which is looked into again: a list may hold itself.
+fn holds_tensors_within(o: &PyObject, around: &mut Vec<usize>, vm: &VirtualMachine) -> bool {
+    let is_list = o.class().is(vm.ctx.types.list_type) || o.class().is(vm.ctx.types.tuple_type);
+    let items = if is_list { items(o) } else { None };
+    if around.contains(&o.get_id()) {
+        return false;
+    }
+    around.push(o.get_id());
+    let holds = items.is_some_and(|items| items.iter().any(|item| to_tensor(item).is_some() || holds_tensors_within(item, around, vm)));
+    around.pop();
+    holds
+}
+
+/// The dtype to which what lists hold is promoted.
+fn common_dtype(o: &PyObject, depth: usize, vm: &VirtualMachine) -> PyResult<Option<Dtype>> {
+    if depth > MOST_DIMENSIONS {
+        return Err(vm.new_value_error(format!("too many dimensions '{}'", o.class().name())));
+    }
+    if let Some(t) = to_tensor(o) {
+        return Ok(Some(t.dtype()));
+    }
+    let mut found = None;
+    match sequence(o, vm)? {
+        Some(list) => {
+            for item in list {
+                if let Some(dtype) = common_dtype(&item, depth + 1, vm)? {
+                    join(&mut found, dtype);
+                }
+            }
+        }
+        None => flatten(o, 0, &[], &mut Vec::new(), &mut found, vm)?,
+    }
+    Ok(found)
+}
+
+/// A tensor of lists that hold tensors, whose numbers are not known while it is captured: each is a tensor, and rows are stacked.
+fn computed(o: &PyObject, dtype: Dtype, vm: &VirtualMachine) -> PyResult<Tensor> {
+    let made = |made: crate::error::Result<Tensor>| made.map_err(|e| raise(e, vm));
+    if let Some(t) = to_tensor(o) {
+        let copy = made(crate::t!("_to_copy", made(crate::t!("detach", &t))?; dtype = dtype, device = crate::tensor::Device::CPU))?;
+        return if t.numel().as_int() == Some(1) { made(crate::t!("view", copy, Vec::<i64>::new())) } else { Ok(copy) };
+    }
+    if let Some(list) = sequence(o, vm)? {
+        let rows = list.iter().map(|item| computed(item, dtype, vm)).collect::<PyResult<Vec<_>>>()?;
+        return if rows.is_empty() { made(crate::t!("empty.memory_format", vec![0i64])) } else { made(crate::t!("stack", rows)) };
+    }
+    let mut number = Vec::new();
+    flatten(o, 0, &[], &mut number, &mut None, vm)?;
+    made(of_symbols(&number, &[], dtype))
 }
 
 /// A number of an array, as one of Python's.

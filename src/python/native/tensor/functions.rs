@@ -11,7 +11,7 @@ mod module {
 
     use super::super::convert::{from_value, items, to_tensor, to_value};
     use super::super::errors::raise;
-    use super::super::from_python::{legacy_tensor, new_tensor};
+    use super::super::from_python::{holds_tensors, legacy_tensor, new_tensor};
     use super::super::hooks;
     use super::super::methods;
     use super::super::objects::{PyDtype, PyGenerator, PyNode};
@@ -234,7 +234,10 @@ mod module {
         {
             return Ok(made);
         }
-        let callee = || Callee::function("torch.tensor".to_owned());
+        // What holds tensors is computed from them.
+        let data = args.args.first().or_else(|| args.kwargs.get("data")).filter(|_| crate::dynamo::tracing::recorder().is_some());
+        let is_computed = data.is_some_and(|data| holds_tensors(data, vm));
+        let callee = || Callee::function(if is_computed { "torch._refs.tensor" } else { "torch.tensor" }.to_owned());
         as_written(callee, &args, vm, || new_tensor(&args, vm))
     }
 

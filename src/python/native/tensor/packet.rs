@@ -186,7 +186,9 @@ fn bind_and_run(packet: &'static str, written: Written, args: &FuncArgs, vm: &Vi
     let makes_leaf = bound.requires_grad && matches!(written, Written::Function(..)) && makes_new(bound.entry);
     // What only an operator understands: a generator.
     let has_generator = bound.args.iter().any(|v| matches!(v, Value::Opaque(_)) && v.condition().is_none());
-    if (makes_leaf || has_generator) && bound.out.is_none() {
+    // The one sampler that Dynamo does not trace as a method.
+    let draws_integers = packet == "aten.random_" && matches!(written, Written::Method(_));
+    if (makes_leaf || has_generator || draws_integers) && bound.out.is_none() {
         let (entry, requires_grad, given) = (bound.entry, bound.requires_grad, std::mem::take(&mut bound.args));
         let mut make = |current: &mut dyn FnMut(&Tensor) -> Tensor| {
             let now = given.iter().map(|v| v.map_tensors(&mut |t| Ok(current(t)))).collect::<Result<Vec<_>>>();
@@ -197,7 +199,11 @@ fn bind_and_run(packet: &'static str, written: Written, args: &FuncArgs, vm: &Vi
             results(entry, made.map_err(|e| raise(e, vm))?, vm)
         };
         let name = base_name(packet);
-        let reason = || if makes_leaf { crate::dynamo::tracing::leaf(name, args, vm) } else { crate::dynamo::tracing::proxy(args, vm) };
+        let reason = || match (makes_leaf, draws_integers) {
+            (true, _) => crate::dynamo::tracing::leaf(name, args, vm),
+            (_, true) => crate::dynamo::tracing::random(args, vm),
+            _ => crate::dynamo::tracing::proxy(args, vm),
+        };
         if let Some(made) = crate::dynamo::tracing::outside(reason, args, &mut make, vm)? {
             return Ok(made);
         }
