@@ -446,6 +446,19 @@ mod module {
         to_tensor(&tensor).map(|t| t.id()).ok_or_else(|| vm.new_type_error("expected a Tensor"))
     }
 
+    /// How many hold a tensor: its object, nodes of the tape, views of it.
+    #[pyfunction]
+    fn _use_count(tensor: PyObjectRef, vm: &VirtualMachine) -> PyResult<usize> {
+        let t = to_tensor(&tensor).ok_or_else(|| vm.new_type_error("expected a tensor"))?;
+        Ok(t.handles() - 1)
+    }
+
+    /// Two objects of tensors change their tensors.
+    #[pyfunction]
+    fn _swap_tensor_impl(a: PyObjectRef, b: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
+        super::super::payload::swap(&a, &b).ok_or_else(|| vm.new_type_error("expected two tensors"))
+    }
+
     /// Counts a write that was made behind autograd's back.
     #[pyfunction]
     fn _increment_version(tensor: PyObjectRef) {

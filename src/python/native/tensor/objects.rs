@@ -371,6 +371,14 @@ impl PyGenerator {
         zelf.0.set_state(&state).map_err(|e| raise(e, vm))?;
         Ok(zelf.into())
     }
+    /// Another one that goes on from where this one is.
+    #[pymethod]
+    fn clone_state(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
+        stateful("clone_state", vm)?;
+        let made = crate::tensor::random::Generator::new(zelf.0.initial_seed());
+        made.set_state(&zelf.0.get_state().map_err(|e| raise(e, vm))?).map_err(|e| raise(e, vm))?;
+        Ok(PyGenerator(Rc::new(made)).into_pyobject(vm))
+    }
     /// Copied and pickled as a new one that gets its state.
     #[pymethod]
     fn __reduce__(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {

@@ -305,6 +305,8 @@ fn run_operator(bound: Bound, vm: &VirtualMachine) -> PyResult {
     let result = run(bound, vm)?;
     Ok(match result.downcast_ref::<PyTuple>() {
         Some(tensors) if gives_list => vm.ctx.new_list(tensors.to_vec()).into(),
+        // Names of results are those of the functions of `torch`.
+        Some(tensors) if !result.class().is(vm.ctx.types.tuple_type) => vm.ctx.new_tuple(tensors.to_vec()).into(),
         _ => result,
     })
 }

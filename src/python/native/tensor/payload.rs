@@ -166,6 +166,17 @@ pub fn wrap_with(t: &Tensor, class: PyTypeRef, dict: Option<PyDictRef>, vm: &Vir
     Ok(object)
 }
 
+/// Two objects change their tensors, each of which is known by the other object from then on; nothing where one is no tensor's.
+pub fn swap(a: &PyObject, b: &PyObject) -> Option<()> {
+    let (a, b) = (a.downcast_ref::<TensorBase>()?, b.downcast_ref::<TensorBase>()?);
+    if !std::ptr::eq(&**a, &**b) {
+        let (of_a, of_b) = (a.tensor(), b.tensor());
+        a.0.swap(&b.0);
+        of_a.imp().python.swap(&of_b.imp().python);
+    }
+    Some(())
+}
+
 /// The Python object of a fake tensor becomes that of its value.
 pub fn replace_payload(fake: &Tensor, real: &Tensor) {
     let known = fake.imp().python.borrow_mut().take();

@@ -1,14 +1,16 @@
 """The recorded graph as scripts see it: edges, hooks on what is saved, hooks on several gradients."""
 
+import contextlib
+import weakref
 from collections import namedtuple
 
 import torch
-from torch import _C, _native_compile
+from torch import _C, _native_compile, _native_library
 from torch._arguments import unobeyed
 
 __all__ = [
     "saved_tensors_hooks", "save_on_cpu", "disable_saved_tensors_hooks", "register_multi_grad_hook", "GradientEdge",
-    "get_gradient_edge", "increment_version", "Node",
+    "get_gradient_edge", "increment_version", "allow_mutation_on_saved_tensors", "Node",
 ]  # fmt: skip
 
 GradientEdge = namedtuple("GradientEdge", ("node", "output_nr", "ownership_token"), defaults=(None,))
@@ -67,6 +69,79 @@ class save_on_cpu(saved_tensors_hooks):
             return tensor.to(device, non_blocking=pin_memory)
 
         super().__init__(pack, unpack)
+
+
+class _Saved:
+    """A tensor that is saved for backward, and its copy where its memory was written to since."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+        self.is_copied = False
+
+    def keep(self):
+        if not self.is_copied:
+            self.tensor, self.is_copied = self.tensor.clone(), True
+
+
+class _AllowMutationOnSavedContext:
+    """What is saved for backward, by the memory and the version that it was saved with."""
+
+    def __init__(self):
+        self._saved = {}
+
+    def clear(self):
+        """Forgets it."""
+        self._saved.clear()
+
+    def _pack(self, tensor):
+        saved = _Saved(tensor)
+        self._saved.setdefault(_memory(tensor), []).append(weakref.ref(saved))
+        return saved
+
+    def _before_write(self, tensor):
+        for reference in self._saved.pop(_memory(tensor), ()):
+            saved = reference()
+            if saved is not None:
+                saved.keep()
+
+
+def _memory(tensor):
+    return _native_library.storage_id(tensor), tensor._version
+
+
+_mutation_allowed = False
+
+
+@contextlib.contextmanager
+def allow_mutation_on_saved_tensors():
+    """Inside, a tensor that is saved for backward may be written to: before, it is copied for the backward. The backward runs inside, too."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    global _mutation_allowed
+    context = _AllowMutationOnSavedContext()
+
+    class _CopyBeforeWrites(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            for argument, value in zip(func._schema.arguments, args):
+                if argument.alias_info is not None and argument.alias_info.is_write:
+                    for tensor in value if isinstance(value, (list, tuple)) else (value,):
+                        context._before_write(tensor)
+            for name, value in kwargs.items():
+                if name == "out":
+                    for tensor in value if isinstance(value, (list, tuple)) else (value,):
+                        context._before_write(tensor)
+            return func(*args, **kwargs)
+
+    with saved_tensors_hooks(context._pack, lambda saved: saved.tensor), _CopyBeforeWrites():
+        if _mutation_allowed:
+            raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+        _mutation_allowed = True
+        try:
+            yield context
+        finally:
+            context.clear()
+            _mutation_allowed = False
 
 
 class disable_saved_tensors_hooks:
