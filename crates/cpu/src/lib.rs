@@ -1,6 +1,7 @@
 //! CPU kernels: the reference that every other backend is compared with.
 
 mod activation;
+mod antialias;
 mod arranging;
 mod attention;
 mod bessel;
@@ -20,6 +21,7 @@ mod eigen;
 pub mod elementwise;
 mod embedding;
 mod factory;
+mod fake_quantize;
 mod foreach;
 mod fourier;
 mod gathering;
@@ -47,6 +49,7 @@ mod reflectors;
 mod root;
 mod rotations;
 mod sampling;
+mod segments;
 mod selecting;
 mod softmax;
 mod sorting;
@@ -83,6 +86,9 @@ fn register(table: &mut KernelTable) {
     sorting::register(table);
     unary::register(table);
     weight_norm::register(table);
+    fake_quantize::register(table);
+    segments::register(table);
+    antialias::register(table);
     special_functions::register(table);
     activation::register(table);
     gelu::register(table);

@@ -47,11 +47,11 @@ pub fn register(b: &mut OpBuilder) {
 }
 
 /// What a call asks for: the input, the result's places, and a scale per dimension where one was given.
-struct Request {
-    input: Tensor,
+pub(super) struct Request {
+    pub(super) input: Tensor,
     sizes: Vec<SymInt>,
-    output: Vec<SymInt>,
-    scales: Vec<Option<f64>>,
+    pub(super) output: Vec<SymInt>,
+    pub(super) scales: Vec<Option<f64>>,
 }
 
 /// A size times a scale; a symbolic one only by a whole number.
@@ -90,7 +90,7 @@ fn by_scale(size: &SymInt, scale: f64) -> Value {
     }
 }
 
-fn request(c: &Call) -> Result<Request> {
+pub(super) fn request(c: &Call) -> Result<Request> {
     let input = c.args[0].tensor()?.clone();
     let n = crate::pooling::spatial(c);
     let given = |name: &str| if c.get(name).is_none() { Ok(None) } else { c.sym_ints(name).map(Some) };
