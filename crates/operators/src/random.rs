@@ -4,6 +4,8 @@
 
 use super::common::*;
 use super::factory::{copy_strides, like, sized};
+use super::layout::{spec, suggested};
+use super::shapes::broadcast_two;
 use diagnostics::error::{Error, Result};
 use dispatch::{Backward, Batch, Call, Grads, OpBuilder, OpClasses, Rule, Tags, Value, modes};
 use dispatch::{aten, t};
@@ -247,7 +249,15 @@ fn register_dropout(b: &mut OpBuilder) {
     });
     b.op(
         "native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor",
-        Rule::Fresh(|c| one(&[c.get("grad_output"), c.get("mask")], c.tensor("grad_output")?.dtype())),
+        Rule::Fresh(|c| {
+            let grad = c.tensor("grad_output")?;
+            if !grad.is_fake() {
+                return one(&[c.get("grad_output"), c.get("mask")], grad.dtype());
+            }
+            // Tracing lays it out as its format says, whatever the strides of what comes in.
+            let sizes = broadcast_two(&grad.sizes(), &c.tensor("mask")?.sizes())?;
+            Ok(vec![Some(spec(sizes, suggested(grad), grad))])
+        }),
     );
     b.tags(Tags::POINTWISE);
     b.op(
