@@ -1,5 +1,6 @@
 //! Activation kernels and their backward kernels, clamps and thresholds.
 
+use super::arranging::{check_fits, computed_in};
 use super::elementwise::{float1, float2, map1, map2, map3, not_for, number};
 use super::grouped::{grouped, map1_grouped, map1_steps, map2_grouped, map2_steps};
 use super::vectorized::Vectorized;
@@ -11,6 +12,7 @@ use tensor::{Dtype, Tensor};
 macro_rules! forward {
     ($t:ident: $($name:literal, $stub:literal, ($($arg:ident),*) => |$x:ident| $body:expr;)*) => { $(
         $t.fill($name, |c, o| {
+            $(check_fits(c.get(stringify!($arg)), computed_in(o[0].dtype()))?;)*
             $(let $arg: f64 = number(c.get(stringify!($arg)))?;)*
             match o[0].dtype() {
                 Dtype::Float64 => map1(c.get("self"), &o[0], |$x: f64| $body),
@@ -46,6 +48,7 @@ macro_rules! backward {
 macro_rules! exponentials {
     ($t:ident: $($name:literal, $stub:literal, [$($of:literal),*], ($($arg:ident),*) => |$($x:ident),*| $body:expr;)*) => { $(
         $t.fill($name, |c, o| {
+            $(check_fits(c.get(stringify!($arg)), computed_in(o[0].dtype()))?;)*
             $(let $arg: f64 = number(c.get(stringify!($arg)))?;)*
             match o[0].dtype() {
                 Dtype::Float64 => exponentials!(@run f64, c, o, [$($of),*], [$($arg),*] |$($x),*| $body),
@@ -91,9 +94,6 @@ pub fn register(t: &mut KernelTable) {
     }
     forward! { t:
         "aten.leaky_relu.default", "leaky_relu_cpu", (negative_slope) => |x| if x > 0.0 { x } else { x * negative_slope };
-        "aten.hardshrink.default", "hardshrink_cpu", (lambd) => |x| if x >= -lambd && x <= lambd { 0.0 } else { x };
-        "aten.softshrink.default", "softshrink_cpu", (lambd) =>
-            |x| if x > lambd { x - lambd } else if x < -lambd { x + lambd } else { x * 0.0 };
         "aten.hardswish.default", "hardswish_cpu", () => |x| x * (x + 3.0).clamp(0.0, 6.0) / 6.0;
         "aten.hardsigmoid.default", "hardsigmoid_cpu", () => |x| (x + 3.0).clamp(0.0, 6.0) / 6.0;
     }
@@ -165,20 +165,39 @@ pub fn register(t: &mut KernelTable) {
             map2(c.get("grad_output"), c.get("self"), &o[0], |g: f32, x: f32| if x <= threshold { 0.0 } else { g })
         }
     });
-    t.fill("aten.threshold.default", |c, o| match o[0].dtype() {
-        Dtype::Float64 => {
-            let (threshold, value): (f64, f64) = (number(c.get("threshold"))?, number(c.get("value"))?);
-            map1(c.get("self"), &o[0], |x: f64| if x <= threshold { value } else { x })
-        }
-        d if d.is_integral() => {
-            let (threshold, value): (i64, i64) = (number(c.get("threshold"))?, number(c.get("value"))?);
-            map1(c.get("self"), &o[0], |x: i64| if x <= threshold { value } else { x })
-        }
-        _ => {
-            let (threshold, value): (f32, f32) = (number(c.get("threshold"))?, number(c.get("value"))?);
-            map1(c.get("self"), &o[0], |x: f32| if x <= threshold { value } else { x })
+    t.fill("aten.threshold.default", |c, o| {
+        let dtype = o[0].dtype();
+        let (threshold, value) = (fitting(c.get("threshold"), dtype)?, fitting(c.get("value"), dtype)?);
+        match dtype {
+            Dtype::Float64 => {
+                let (threshold, value): (f64, f64) = (number(&threshold)?, number(&value)?);
+                map1(c.get("self"), &o[0], |x: f64| if x <= threshold { value } else { x })
+            }
+            Dtype::Bool => Err(not_for("threshold_cpu", dtype)),
+            d if d.is_integral() => {
+                let (threshold, value): (i64, i64) = (number(&threshold)?, number(&value)?);
+                map1(c.get("self"), &o[0], |x: i64| if x <= threshold { value } else { x })
+            }
+            _ => {
+                let (threshold, value): (f32, f32) = (number(&threshold)?, number(&value)?);
+                map1(c.get("self"), &o[0], |x: f32| if x <= threshold { value } else { x })
+            }
         }
     });
+    macro_rules! shrinking {
+        ($($name:literal, $stub:literal => |$x:ident, $lambd:ident| $body:expr;)*) => { $(
+            t.fill($name, |c, o| {
+                let lambd = fitting(c.get("lambd"), o[0].dtype())?;
+                let (wide, $lambd): (f64, f32) = (number(&lambd)?, number(&lambd)?);
+                float1($stub, c.get("self"), &o[0], |$x| $body, |$x| { let $lambd = wide; $body })
+            });
+        )* };
+    }
+    shrinking! {
+        "aten.hardshrink.default", "hardshrink_cpu" => |x, lambd| if x >= -lambd && x <= lambd { 0.0 } else { x };
+        "aten.softshrink.default", "softshrink_cpu" =>
+            |x, lambd| if x > lambd { x - lambd } else if x < -lambd { x + lambd } else { x * 0.0 };
+    }
     t.fill("aten.elu_backward.default", elu_backward);
     t.fill("aten.celu.default", |c, o| {
         let alpha: f64 = number(c.get("alpha"))?;
@@ -287,7 +306,27 @@ fn halves(c: &Call) -> Result<(Value, Value)> {
     Ok((first.into(), t.view_as(g).into()))
 }
 
+/// A number of a call on elements of a dtype, cast to it; one out of its range is refused.
+fn fitting(v: &Value, dtype: Dtype) -> Result<Value> {
+    check_fits(v, dtype)?;
+    v.cast_number(dtype)
+}
+
+/// A bound of a clamp: one of integers that none reaches has no effect.
+fn bound(v: &Value, dtype: Dtype) -> Result<Value> {
+    let is_number = matches!(v, Value::Int(_) | Value::Float(_) | Value::Bool(_));
+    if is_number && dtype.is_floating() {
+        check_fits(v, dtype)?;
+    }
+    if !is_number || dtype.is_floating() || dtype == Dtype::Bool {
+        return Ok(v.clone());
+    }
+    let (low, high) = operators::shapes::range_of_integers(dtype);
+    Ok(number::<i64>(v)?.clamp(low, high).into())
+}
+
 fn clamp(x: &Value, low: &Value, high: &Value, out: &Tensor) -> Result<()> {
+    let (low, high) = (&bound(low, out.dtype())?, &bound(high, out.dtype())?);
     // A NaN anywhere gives NaN; where the bounds cross, the upper one wins.
     macro_rules! run {
         ($t:ty, $nan:expr) => {{

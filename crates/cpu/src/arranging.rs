@@ -59,6 +59,11 @@ pub fn check_fits(value: &Value, dtype: Dtype) -> Result<()> {
     fitting(value, dtype).map(|_| ())
 }
 
+/// The dtype that a kernel takes its numbers as: those of short floats compute in single precision.
+pub fn computed_in(dtype: Dtype) -> Dtype {
+    if matches!(dtype, Dtype::Float16 | Dtype::BFloat16) { Dtype::Float32 } else { dtype }
+}
+
 fn fitting(value: &Value, dtype: Dtype) -> Result<Number> {
     let number = match value {
         Value::Bool(b) => Number::Bool(*b),

@@ -1,5 +1,6 @@
 //! Pointwise kernels of two and three operands: arithmetic, comparisons, logic, bits, selection.
 
+use super::arranging::{check_fits, computed_in};
 use super::dense::held;
 use super::elementwise::{Operand, Plan, float2, gather, map2, map3, not_for, number, values};
 use super::grouped::{map1_grouped, map2_grouped};
@@ -19,9 +20,21 @@ fn arithmetic(
     g: impl Fn(f64, f64) -> f64,
     h: impl Fn(i64, i64) -> i64,
 ) -> Result<()> {
+    let (a, b) = (&operand(a, out.dtype())?, &operand(b, out.dtype())?);
     match out.dtype() {
         d if d.is_integral() => map2(a, b, out, h),
         _ => float2(name, a, b, out, f, g),
+    }
+}
+
+/// An operand of a call that is computed in a dtype: a number, or a tensor without dimensions, is cast to it first. Products and quotients
+/// of floats take a number as it is.
+fn operand(v: &Value, dtype: Dtype) -> Result<Value> {
+    match v {
+        Value::Tensor(t) if t.dim() == 0 && t.dtype() != dtype && t.dtype() != Dtype::Bool && !t.dtype().is_complex() => {
+            super::copy::item(t)?.cast_number(dtype)
+        }
+        other => other.cast_number(dtype),
     }
 }
 
@@ -94,11 +107,11 @@ fn integer_power(base: i64, exponent: i64) -> i64 {
 }
 
 /// Where nothing is divided, no divisor is zero.
-fn zero_division(c: &Call, out: &Tensor) -> Result<()> {
+fn zero_division(divisor: &Value, out: &Tensor) -> Result<()> {
     if out.concrete()?.numel() == 0 {
         return Ok(());
     }
-    let zero = match c.get("other") {
+    let zero = match divisor {
         Value::Tensor(t) if t.dtype().is_integral() => values::<i64>(t)?.contains(&0),
         Value::Int(i) => i.guard_int()? == 0,
         Value::Bool(b) => !b,
@@ -110,7 +123,6 @@ fn zero_division(c: &Call, out: &Tensor) -> Result<()> {
 /// Registers the kernels.
 pub fn register(t: &mut KernelTable) {
     kernels! { t:
-        ["aten.mul.Tensor", "aten.mul.Scalar"], "mul_cpu", "self", "other" => |a, b| a * b, |i, j| i.wrapping_mul(j);
         ["aten.maximum.default"], "maximum_cpu", "self", "other" =>
             |a, b| if a.is_nan() || b.is_nan() { a + b } else if a > b { a } else { b }, |i, j| i.max(j);
         ["aten.minimum.default"], "minimum_cpu", "self", "other" =>
@@ -119,6 +131,15 @@ pub fn register(t: &mut KernelTable) {
         ["aten.fmin.default"], "fmin_cpu", "self", "other" => |a, b| a.min(b), |i, j| i.min(j);
         ["aten.heaviside.default"], "heaviside_cpu", "self", "values" =>
             |a, b| if a == 0.0 { b } else if a > 0.0 { 1.0 } else { 0.0 }, |i, j| if i == 0 { j } else { i64::from(i > 0) };
+    }
+    for name in ["aten.mul.Tensor", "aten.mul.Scalar"] {
+        t.fill(name, |c, o| {
+            let (a, b, out) = (c.get("self"), c.get("other"), &o[0]);
+            match out.dtype() {
+                d if d.is_integral() => map2(a, b, out, i64::wrapping_mul),
+                _ => float2("mul_cpu", a, b, out, |a, b| a * b, |a, b| a * b),
+            }
+        });
     }
     for name in ["aten.fmod.Tensor", "aten.fmod.Scalar", "aten.remainder.Tensor", "aten.remainder.Scalar", "aten.remainder.Scalar_Tensor"] {
         t.fill(name, remainder);
@@ -149,9 +170,10 @@ pub fn register(t: &mut KernelTable) {
 
 /// fmod truncates, remainder floors; integers refuse a zero divisor.
 fn remainder(c: &Call, o: &[Tensor]) -> Result<()> {
-    let (a, b, out) = (c.get("self"), c.get("other"), &o[0]);
+    let out = &o[0];
+    let (a, b) = (&operand(c.get("self"), out.dtype())?, &operand(c.get("other"), out.dtype())?);
     if out.dtype().is_integral() {
-        zero_division(c, &o[0])?;
+        zero_division(b, out)?;
     }
     if c.entry.base_name().starts_with("fmod") {
         return arithmetic("fmod_cpu", a, b, out, |a, b| a % b, |a, b| a % b, i64::wrapping_rem);
@@ -166,19 +188,10 @@ fn remainder(c: &Call, o: &[Tensor]) -> Result<()> {
 }
 
 /// `a + sign * alpha * b`
-/// A Python number as a tensor of half precision has it: sums and powers round it first, products do not.
-fn held_number(v: &Value, dtype: Dtype) -> Result<Value> {
-    Ok(match v {
-        Value::Float(_) | Value::Int(_) if matches!(dtype, Dtype::Float16 | Dtype::BFloat16) => {
-            Value::Float(held(number::<f64>(v)?, dtype))
-        }
-        other => other.clone(),
-    })
-}
-
 fn add(a: &Value, b: &Value, alpha: &Value, sign: i64, out: &Tensor) -> Result<()> {
-    let (a, b) = (&held_number(a, out.dtype())?, &held_number(b, out.dtype())?);
-    let alpha = &held_number(alpha, out.dtype())?;
+    check_fits(alpha, out.dtype())?;
+    let (a, b) = (&operand(a, out.dtype())?, &operand(b, out.dtype())?);
+    let alpha = &operand(alpha, out.dtype())?;
     match out.dtype() {
         d if d.is_integral() => {
             let k = number::<i64>(alpha)?.wrapping_mul(sign);
@@ -205,7 +218,8 @@ fn add(a: &Value, b: &Value, alpha: &Value, sign: i64, out: &Tensor) -> Result<(
 fn divide(c: &Call, mode: &str, out: &Tensor) -> Result<()> {
     let (a, b) = (c.get("self"), c.get("other"));
     if out.dtype().is_integral() {
-        zero_division(c, out)?;
+        let (a, b) = (&operand(a, out.dtype())?, &operand(b, out.dtype())?);
+        zero_division(b, out)?;
         return match mode {
             "floor" => map2(a, b, out, floor_div),
             _ => map2(a, b, out, i64::wrapping_div),
@@ -221,6 +235,10 @@ fn divide(c: &Call, mode: &str, out: &Tensor) -> Result<()> {
 
 fn power(c: &Call, o: &[Tensor]) -> Result<()> {
     let (base, exponent, out) = (c.get("self"), c.get("exponent"), &o[0]);
+    if matches!(out.dtype(), Dtype::Float16 | Dtype::BFloat16) && matches!(base, Value::Tensor(_)) && !matches!(exponent, Value::Tensor(_))
+    {
+        check_fits(exponent, out.dtype())?;
+    }
     if out.dtype().is_integral() {
         return map2(base, exponent, out, integer_power);
     }
@@ -247,7 +265,7 @@ fn power(c: &Call, o: &[Tensor]) -> Result<()> {
         Some(e) if matches!(base, Value::Tensor(_)) && out.dtype() == Dtype::Float32 => {
             map1_grouped(base, out, |x: f32, grouped| if grouped { x.pow_in(e as f32, true) } else { f64::from(x).powf(e) as f32 })
         }
-        _ => grouped2("pow", &held_number(base, out.dtype())?, &held_number(exponent, out.dtype())?, out, f32::pow_in, f64::pow_in),
+        _ => grouped2("pow", base, exponent, out, f32::pow_in, f64::pow_in),
     }
 }
 
@@ -255,7 +273,10 @@ fn power(c: &Call, o: &[Tensor]) -> Result<()> {
 macro_rules! floats {
     ($t:ident: $($names:expr, $stub:literal => |$a:ident, $b:ident| $body:expr;)*) => { $(
         for name in $names {
-            $t.fill(name, |c, o| float2($stub, c.get("self"), c.get("other"), &o[0], |$a, $b| $body, |$a, $b| $body));
+            $t.fill(name, |c, o| {
+                let (a, b) = (operand(c.get("self"), o[0].dtype())?, operand(c.get("other"), o[0].dtype())?);
+                float2($stub, &a, &b, &o[0], |$a, $b| $body, |$a, $b| $body)
+            });
         }
     )* };
 }
@@ -274,7 +295,8 @@ fn register_float(t: &mut KernelTable) {
                     }
                 };
             }
-            float2("xlogy_cpu", c.get("self"), c.get("other"), &o[0], xlogy!(f32), xlogy!(f64))
+            let (a, b) = (operand(c.get("self"), dtype)?, operand(c.get("other"), dtype)?);
+            float2("xlogy_cpu", &a, &b, &o[0], xlogy!(f32), xlogy!(f64))
         });
     }
     t.fill("aten.logaddexp.default", |c, o| {
@@ -298,6 +320,7 @@ fn grouped2(
     f: impl Fn(f32, f32, bool) -> f32,
     g: impl Fn(f64, f64, bool) -> f64,
 ) -> Result<()> {
+    let (a, b) = (&operand(a, out.dtype())?, &operand(b, out.dtype())?);
     match out.dtype() {
         Dtype::Float64 => map2_grouped(a, b, out, g),
         d if d.is_floating() => map2_grouped(a, b, out, f),
@@ -316,8 +339,9 @@ fn log_add_exp<T: Vectorized + PartialOrd>(a: T, b: T, grouped: bool) -> T {
 
 /// Compares in the promoted dtype of the operands.
 fn compare(c: &Call, out: &Tensor, f: impl Fn(f32, f32) -> bool, g: impl Fn(f64, f64) -> bool, h: impl Fn(i64, i64) -> bool) -> Result<()> {
-    let (a, b) = (c.get("self"), c.get("other"));
-    match result_type(&[a, b])? {
+    let dtype = result_type(&[c.get("self"), c.get("other")])?;
+    let (a, b) = (&operand(c.get("self"), dtype)?, &operand(c.get("other"), dtype)?);
+    match dtype {
         Dtype::Float64 => map2(a, b, out, |a, b| u8::from(g(a, b))),
         d if d.is_integral() => map2(a, b, out, |a, b| u8::from(h(a, b))),
         d if d.is_floating() => map2(a, b, out, |a, b| u8::from(f(a, b))),
@@ -370,6 +394,9 @@ fn register_ternary(t: &mut KernelTable) {
     for name in ["aten.lerp.Scalar", "aten.lerp.Tensor"] {
         t.fill(name, |c, o| {
             let (a, b, w) = (c.get("self"), c.get("end"), c.get("weight"));
+            if !matches!(w, Value::Tensor(_)) {
+                check_fits(w, computed_in(o[0].dtype()))?;
+            }
             // From whichever end is nearer, so that both ends are exact.
             match o[0].dtype() {
                 Dtype::Float64 => {
@@ -396,7 +423,7 @@ fn register_ternary(t: &mut KernelTable) {
     for name in ["aten.masked_fill.Scalar", "aten.masked_fill.Tensor"] {
         t.fill(name, |c, o| {
             let (m, x) = (c.get("mask"), c.get("self"));
-            super::arranging::check_fits(c.get("value"), o[0].dtype())?;
+            check_fits(c.get("value"), o[0].dtype())?;
             // Among booleans whatever is not zero is true.
             let v = &match (o[0].dtype(), c.get("value")) {
                 (Dtype::Bool, Value::Float(f)) => Value::from(i64::from(*f != 0.0)),
@@ -441,6 +468,7 @@ fn register_ternary(t: &mut KernelTable) {
 
 fn addc(c: &Call, out: &Tensor, f: impl Fn(f32, f32, f32, f32) -> f32, g: impl Fn(f64, f64, f64, f64) -> f64) -> Result<()> {
     let (x, a, b) = (c.get("self"), c.get("tensor1"), c.get("tensor2"));
+    check_fits(c.get("value"), computed_in(out.dtype()))?;
     match out.dtype() {
         Dtype::Float64 => {
             let k: f64 = number(c.get("value"))?;

@@ -49,12 +49,14 @@ pub fn item(x: &Tensor) -> Result<Value> {
 
 /// Fills a tensor with a number or the value of a tensor.
 pub fn fill(out: &Tensor, value: &Value) -> Result<()> {
+    let is_tensor = matches!(value, Value::Tensor(_));
     let value = match value {
         Value::Tensor(t) => item(t)?,
         other => other.clone(),
     };
-    // Short floats are filled from doubles, and become infinite.
-    if !matches!(out.dtype(), Dtype::Float16 | Dtype::BFloat16) && !matches!(value, Value::Complex(..)) {
+    // A single short float is filled from a double, and becomes infinite.
+    let is_short = matches!(out.dtype(), Dtype::Float16 | Dtype::BFloat16);
+    if !(is_short && (is_tensor || out.concrete()?.numel() == 1)) && !matches!(value, Value::Complex(..)) {
         super::arranging::check_fits(&value, out.dtype())?;
     }
     let value = match value {

@@ -48,6 +48,9 @@ pub fn register(t: &mut KernelTable) {
 
 fn arange(c: &Call, o: &[Tensor]) -> Result<()> {
     let out = &o[0];
+    if out.dtype() == Dtype::Bool {
+        return Err(not_for("arange_cpu", Dtype::Bool));
+    }
     let n = out.concrete()?.numel();
     let or = |name: &str, default: i64| if c.get(name).is_none() { Value::from(default) } else { c.get(name).clone() };
     let (start, step) = (or("start", 0), or("step", 1));

@@ -1,6 +1,7 @@
 //! Matrix products of floats on the operands' own strides (`product` says in which order single precision adds); plain loops for
 //! integers.
 
+use super::arranging::{check_fits, computed_in};
 use super::dense::{Lane, Matrix, Real, unsupported, with_trailing_one as column};
 use super::vectorized::Vectorized;
 use diagnostics::error::Result;
@@ -71,6 +72,8 @@ struct Scaled {
 }
 
 fn scaled(c: &Call) -> Result<Scaled> {
+    let dtype = computed_in(c.tensor("self")?.dtype());
+    [c.get("beta"), c.get("alpha")].into_iter().try_for_each(|factor| check_fits(factor, dtype))?;
     Ok(Scaled { input: c.tensor("self")?.clone(), beta: c.get("beta").clone(), alpha: c.get("alpha").clone() })
 }
 

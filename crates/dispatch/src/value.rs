@@ -4,7 +4,7 @@ use diagnostics::error::{Error, Result};
 use shape::{SymCondition, SymFloat, SymInt};
 use std::any::Any;
 use std::rc::Rc;
-use tensor::{Device, Dtype, Layout, MemoryFormat, Tensor};
+use tensor::{Device, Dtype, Layout, MemoryFormat, Number, Tensor};
 
 /// An argument or result of an operator.
 #[derive(Clone, Default)]
@@ -72,6 +72,21 @@ impl Value {
     /// Whether it is `None`.
     pub fn is_none(&self) -> bool {
         matches!(self, Value::None)
+    }
+
+    /// An integer or a float as PyTorch has it in a call on elements of a dtype: cast to it first. Anything else is left as it is, as is a
+    /// number for elements of another category.
+    pub fn cast_number(&self, dtype: Dtype) -> Result<Value> {
+        let number = match self {
+            Value::Int(i) if dtype.is_integral() || dtype.is_floating() => Number::Int(i.guard_int()?),
+            Value::Float(f) if dtype.is_floating() => Number::Float(*f),
+            other => return Ok(other.clone()),
+        };
+        Ok(match number.cast(dtype) {
+            Number::Bool(b) => Value::from(i64::from(b)),
+            Number::Int(i) => Value::from(i),
+            other => Value::Float(other.to_f64()),
+        })
     }
 
     /// Whether it is a Python number.

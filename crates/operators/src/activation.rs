@@ -1,10 +1,11 @@
 //! Activations, clamps and thresholds, with the operators their derivatives are written in.
 
 use super::common::*;
-use super::shapes::{pointwise, result_type};
+use super::shapes::{pointwise, range_of_integers, result_type};
 use diagnostics::error::{Error, Result};
 use dispatch::{Backward, Call, CastPolicy, Grads, OpBuilder, Rule, Tags, Value};
 use dispatch::{aten, t};
+use tensor::pyfloat::{python_float, six_digits};
 use tensor::{Dtype, Tensor, TensorSpec};
 
 fn x<'a>(b: &'a Backward) -> Result<&'a Tensor> {
@@ -78,7 +79,7 @@ fn register_forward(b: &mut OpBuilder) {
         .auto_element_wise("self")
         .tags(Tags::POINTWISE);
     b.grad("HardshrinkBackward", &["self"], |b| unary_grad(b, |g| t!("hardshrink_backward", g, x(b)?, b.arg("lambd"))));
-    b.op("softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", fresh)
+    b.op("softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", Rule::Fresh(softshrink_spec))
         .doc("Elements shrunk toward zero.")
         .function()
         .auto_element_wise("self")
@@ -322,7 +323,49 @@ fn clamp_spec(c: &Call) -> Specs {
     if c.tensor("self")?.dtype().is_complex() {
         return Err(Error::not_implemented("clamp is not supported for complex types"));
     }
-    one(&values, result_type(&values)?)
+    let dtype = result_type(&values)?;
+    if dtype.is_integral() && dtype != Dtype::Bool {
+        let (low, high) = range_of_integers(dtype);
+        let check = |name: &str, leaves_none: &dyn Fn(i64) -> bool| match c.get(name) {
+            Value::Int(bound) if bound.as_int().is_some_and(leaves_none) => {
+                let bound = bound.guard_int()?;
+                let (shown, dtype) = in_words(bound as f64, bound.to_string(), dtype);
+                Err(Error::runtime(format!("Clamp {name} value {shown} is outside the representable range of {dtype}")))
+            }
+            _ => Ok(()),
+        };
+        check("min", &|bound| bound > high)?;
+        check("max", &|bound| bound < low)?;
+    }
+    one(&values, dtype)
+}
+
+/// A number and a dtype in an error message: of a kernel's written in C++, or of a fake tensor's in Python.
+fn in_words(number: f64, in_python: String, dtype: Dtype) -> (String, String) {
+    match dispatch::modes().fake {
+        true => (in_python, format!("torch.{}", dtype.name())),
+        false => (six_digits(number), dtype.scalar_type().to_owned()),
+    }
+}
+
+/// Shrinks by a number that elements can hold.
+fn softshrink_spec(c: &Call) -> Specs {
+    let dtype = c.tensor("self")?.dtype();
+    let most = match dtype {
+        Dtype::Float16 => 65504.0,
+        Dtype::BFloat16 => 3.3895313892515355e38,
+        Dtype::Float32 => f32::MAX.into(),
+        _ => f64::MAX,
+    };
+    if dtype.is_floating()
+        && let Ok(lambd) = c.get("lambd").float()
+        && !(0.0..=most).contains(&lambd)
+    {
+        let (most, name) = in_words(most, python_float(most), dtype);
+        let (found, _) = in_words(lambd, python_float(lambd), dtype);
+        return Err(Error::runtime(format!("lambda must be in range [0, {most}] for input dtype {name}, but found {found}")));
+    }
+    like_self(c)
 }
 
 /// The gradient where the operand lies strictly inside a bound, zero elsewhere.

@@ -82,6 +82,15 @@ pub fn broadcast(shapes: &[Vec<SymInt>]) -> Result<Vec<SymInt>> {
     shapes.try_fold(first, |acc, s| broadcast_two(&acc, s))
 }
 
+/// The smallest and the largest element of an integral dtype.
+pub fn range_of_integers(dtype: Dtype) -> (i64, i64) {
+    let bits = 8 * dtype.itemsize() as u32;
+    match dtype {
+        Dtype::UInt8 => (0, 255),
+        _ => (i64::MIN >> (64 - bits), i64::MAX >> (64 - bits)),
+    }
+}
+
 /// `torch.result_type`: promotion among tensors with dimensions, zero-dimensional tensors and Python numbers, each class
 /// giving way to the one before it unless its category is higher.
 pub fn result_type(values: &[&Value]) -> Result<Dtype> {

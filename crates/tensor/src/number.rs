@@ -1,6 +1,7 @@
 //! Numbers as Python has them, going into tensors and coming out of them.
 
 use super::float8::{F8E4M3FN, F8E5M2};
+use super::strided::number_at;
 use super::{Dtype, Tensor};
 use diagnostics::error::Result;
 
@@ -94,6 +95,11 @@ impl Number {
                 [Number::Float(self.to_f64()).to_bytes(part), Number::Float(imaginary).to_bytes(part)].concat()
             }
         }
+    }
+
+    /// What is left of it once a tensor of a dtype has held it: integers wrap around, floats are rounded.
+    pub fn cast(self, dtype: Dtype) -> Number {
+        number_at(&self.to_bytes(dtype), 0, dtype)
     }
 }
 

@@ -370,7 +370,9 @@ fn div_mode(l: &mut Lower) -> Result<X> {
 }
 
 fn rounded_div(l: &mut Lower, mode: &'static str) -> Result<X> {
-    let (a, b) = (l.as_out("self")?, l.as_out("other")?);
+    let dtype = l.out(0)?.dtype;
+    let (a, b) =
+        if dtype.is_integral() { (l.cast("self", dtype)?, l.cast("other", dtype)?) } else { (l.as_out("self")?, l.as_out("other")?) };
     Ok(match (a.ty(), mode) {
         (Ty::Float, _) => X::call(mode, &[&(a / b)]),
         (_, "floor") => X::call_int("floor_div_int", &[&a, &b]),
@@ -379,7 +381,8 @@ fn rounded_div(l: &mut Lower, mode: &'static str) -> Result<X> {
 }
 
 fn two(l: &mut Lower, name: &'static str, int_name: &'static str) -> Result<X> {
-    let (a, b) = (l.as_out("self")?, l.as_out("other")?);
+    let dtype = l.out(0)?.dtype;
+    let (a, b) = (l.cast("self", dtype)?, l.cast("other", dtype)?);
     Ok(X::call_any(name, int_name, &a, &b))
 }
 
@@ -408,9 +411,8 @@ fn lerp(l: &mut Lower) -> Result<X> {
 }
 
 fn compare(l: &mut Lower, relation: fn(&X, &X) -> X) -> Result<X> {
-    let ty = Ty::of(l.common(&["self", "other"])).unwrap_or(Ty::Float);
-    let (a, b) = (l.x("self")?, l.x("other")?);
-    Ok(relation(&a.cast(ty), &b.cast(ty)))
+    let dtype = l.common(&["self", "other"]);
+    Ok(relation(&l.cast("self", dtype)?, &l.cast("other", dtype)?))
 }
 
 fn bitwise(l: &mut Lower, op: &'static str) -> Result<X> {

@@ -50,6 +50,17 @@ impl Lower<'_, '_> {
             other => scalar(other),
         }
     }
+    /// The argument's element in a call that is computed in a dtype, to which it is cast first.
+    pub fn cast(&mut self, name: &str, dtype: Dtype) -> Result<X> {
+        let ty = Ty::of(dtype).ok_or_else(|| Error::not_implemented("complex numbers"))?;
+        match self.call.get(name) {
+            Value::Tensor(t) if t.dtype() != dtype && t.dtype().category() == dtype.category() && t.dim() == 0 => {
+                Err(Error::not_implemented("a tensor without dimensions that is cast first"))
+            }
+            Value::Tensor(_) => Ok(self.x(name)?.cast(ty)),
+            number => Ok(scalar(&number.cast_number(dtype)?)?.cast(ty)),
+        }
+    }
     /// The argument's element as the type that the first result is computed in.
     pub fn as_out(&mut self, name: &str) -> Result<X> {
         let ty = self.ty()?;

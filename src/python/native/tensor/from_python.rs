@@ -11,7 +11,7 @@ use super::packet;
 use super::payload::wrap;
 use crate::dispatch::Value;
 use crate::ops::shapes::default_dtype;
-use crate::tensor::{Dtype, Tensor};
+use crate::tensor::{Dtype, Number, Tensor};
 
 /// How deep lists of a tensor's data may lie in each other.
 const MOST_DIMENSIONS: usize = 64;
@@ -133,7 +133,12 @@ pub fn tensor_from(o: &PyObject, dtype: Option<Dtype>, vm: &VirtualMachine) -> P
     if flat.iter().any(is_symbolic) {
         return of_symbols(&flat, &shape, dtype).map_err(|e| raise(e, vm));
     }
-    crate::tensor::from_values(&flat_numbers(&flat), &shape, dtype).map_err(|e| raise(e, vm))
+    let numbers = flat_numbers(&flat);
+    let is_integral = dtype.is_integral() && dtype != Dtype::Bool;
+    if is_integral && numbers.iter().any(|n| matches!(n, Number::Int(_)) && n.overflows(dtype)) {
+        return Err(vm.new_runtime_error(format!("value cannot be converted to type {} without overflow", dtype.name())));
+    }
+    crate::tensor::from_values(&numbers, &shape, dtype).map_err(|e| raise(e, vm))
 }
 
 /// Whether a list, or one within it, holds tensors.
@@ -194,7 +199,6 @@ fn computed(o: &PyObject, dtype: Dtype, vm: &VirtualMachine) -> PyResult<Tensor>
 
 /// A number of an array, as one of Python's.
 fn value_of(number: crate::tensor::Number) -> Value {
-    use crate::tensor::Number;
     match number {
         Number::Bool(b) => Value::Bool(b),
         Number::Int(i) => Value::Int(crate::shape::SymInt::Int(i)),
@@ -277,7 +281,6 @@ fn sizes(given: &[PyObjectRef], vm: &VirtualMachine) -> PyResult<Vec<i64>> {
 }
 
 fn flat_numbers(values: &[Value]) -> Vec<crate::tensor::Number> {
-    use crate::tensor::Number;
     values
         .iter()
         .map(|v| match v {
