@@ -103,13 +103,15 @@ pub fn in_layout_of(variable: &Tensor, grad: &Tensor) -> Result<Tensor> {
     t!("clone", grad; memory_format = tensor::MemoryFormat::Contiguous)
 }
 
-/// Whether a gradient lies in memory as its variable does, or row by row where the variable has gaps.
+/// Whether a gradient lies in memory as its variable does, or row by row where the variable has gaps. The stride of a size of 1 may be any
+/// but 0: what was expanded to it shares its memory.
 fn obeys_layout(grad: &Tensor, variable: &Tensor) -> bool {
     if !is_dense(variable) {
         return grad.is_contiguous().unwrap_or(false);
     }
     let (a, b) = (grad.geometry(), variable.geometry());
-    let same = |((x, y), n): ((&SymInt, &SymInt), &SymInt)| n.statically_eq(1) || x.statically_eq(y.clone());
+    let same =
+        |((x, y), n): ((&SymInt, &SymInt), &SymInt)| if n.statically_eq(1) { !x.statically_eq(0) } else { x.statically_eq(y.clone()) };
     a.strides.len() == b.strides.len() && a.strides.iter().zip(&b.strides).zip(&a.sizes).all(same)
 }
 
