@@ -183,6 +183,12 @@ mod native {
         call::capturing()
     }
 
+    /// Whether what is being recorded is compiled, and does not run as it is after all.
+    #[pyfunction]
+    fn _is_compiled(vm: &VirtualMachine) -> bool {
+        call::is_compiled(vm)
+    }
+
     /// Whether calls are being recorded right now.
     #[pyfunction]
     fn _is_capturing() -> bool {
@@ -469,10 +475,10 @@ mod native {
         result
     }
 
-    /// A block begins that changes the grad mode, which was `before`; without that it ends.
+    /// A block begins that sets the grad `mode`, which was `before`; without those it ends.
     #[pyfunction]
-    fn _grad_block(block: PyObjectRef, before: Option<bool>) {
-        call::note_grad_block(block.get_id(), before);
+    fn _grad_block(block: PyObjectRef, before: Option<bool>, mode: rustpython_vm::function::OptionalArg<bool>) {
+        call::note_grad_block(block.get_id(), before.zip(mode.into_option()));
     }
 
     /// How compiled functions are called; gives what was said before.

@@ -19,6 +19,7 @@ use super::resume_functions::About;
 use super::settings::{switch, switch_of};
 use crate::aot::{replay_graph, with_backward_state};
 use crate::dispatch::{Exclude, Key, Value};
+use crate::dynamo::output_graph::captured_graph;
 use crate::dynamo::output_graph::graph_arg::GraphArg;
 use crate::dynamo::{Attribute, CacheEntry, CapturedGraph, CodeId, Lookup, Recorder, Runner, what_if};
 use crate::error::{Error, ErrorKind, Result};
@@ -69,7 +70,9 @@ fn run(
     let state = captured.backward_state.take();
     let env = captured.env.clone();
     let fake_tensors: Vec<Tensor> = captured.touched.iter().map(|i| i.fake_tensor.clone()).collect();
-    if !crate::dynamo::output_graph::captured_graph::computes(&captured.graph) {
+    // A graph without an operator is one where it gives something (numbers, what a break needs), or leaves another grad mode.
+    let sets_mode = captured.graph.nodes().any(|node| captured_graph::sets_grad_mode(node).is_some());
+    if outputs.is_empty() && !sets_mode && !captured_graph::computes(&captured.graph) {
         env.settle();
         return Ok(false);
     }
@@ -272,10 +275,13 @@ fn compile_until_it_holds(
     };
     emit(Event::Captured { region: reported.clone() });
     let start = Instant::now();
+    let needed_before = captured.env.needed_floats().len();
     let compiled = compile_graph(function, &captured, number);
     note_compile_time(start.elapsed().as_secs_f64());
     let needed = captured.env.needed_floats();
-    if needed.is_empty() {
+    // Only AOTAutograd has a graph captured again: what another backend compiled takes the floats as they are.
+    let stays = matches!(function.asked.backend, Backend::Custom(_)) && needed.len() == needed_before;
+    if needed.is_empty() || stays {
         let compiled = match compiled {
             Err(_) if switch("suppress_errors") => {
                 // Whoever compiles it next, it runs as it is.

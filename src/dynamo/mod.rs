@@ -46,6 +46,6 @@ pub use output_graph::layer::CaptureLayer;
 pub use output_graph::retrace::{Retrace, Section};
 pub use output_graph::subgraph::{Body, Cut, Mark, Part};
 pub use output_graph::torch_calls::{Fate, OpenCall};
-pub use output_graph::tracer::{Recorder, Surroundings};
+pub use output_graph::tracer::{GradBlock, Recorder, Surroundings};
 pub use output_graph::written::Variable;
 pub(crate) use source::Locals;

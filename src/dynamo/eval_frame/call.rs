@@ -14,9 +14,11 @@ use super::frames::{self, Frame};
 use super::inlined::Parts;
 use super::recorder::RECORDER;
 pub use super::recorder::{break_graph, break_graph_at, capturing, is_called, recorder};
-use crate::dispatch::{Key, Value, is_excluded, modes};
+use crate::dispatch::{Key, Modes, Value, is_excluded, modes, set_modes};
 use crate::dynamo::bytecode_analysis::decoded::place_of;
-use crate::dynamo::cache::compiled_function::{CompiledFunction, closure_of, count_frame, function_of, note_recompiled};
+use crate::dynamo::cache::compiled_function::{
+    CompiledFunction, closure_of, count_frame, function_of, note_recompiled, reached_limit, stance,
+};
 use crate::dynamo::cache::found_inputs;
 use crate::dynamo::convert_frame::flush;
 use crate::dynamo::guards::manager::Verdict;
@@ -25,7 +27,7 @@ use crate::dynamo::side_effects::outputs::{alive, numbers_left, returned};
 use crate::dynamo::symbolic_convert::Resumed;
 use crate::dynamo::symbolic_convert::translator::{Activation, Session};
 use crate::dynamo::variables::closures;
-use crate::dynamo::{Recorder, Unsupported};
+use crate::dynamo::{GradBlock, Recorder, Unsupported};
 use crate::error::{Error, Result};
 use crate::python::native::tensor::{raised, wrap};
 use crate::python::span::{FrameMark, Standing, codes_above, frame_mark, frames_above, span_below};
@@ -66,16 +68,16 @@ pub fn reset() {
     BODY.set(None);
 }
 
-/// A block begins that changes the grad mode, which was `before`; without that it ends.
-pub fn note_grad_block(block: usize, before: Option<bool>) {
-    match before {
-        Some(before) => {
+/// A block begins that sets the grad mode: what it was before, and what it is inside; without those it ends.
+pub fn note_grad_block(id: usize, modes: Option<(bool, bool)>) {
+    match modes {
+        Some((before, mode)) => {
             // The frame that runs is that of the block's own method.
             let base = CALL.with_borrow(|call| call.as_ref().map(|call| call.base));
             let frame = base.and_then(frames_above).map_or(0, |frames| frames.len().saturating_sub(2));
-            recorder().into_iter().for_each(|r| r.begin_grad_block(block, before, frame));
+            recorder().into_iter().for_each(|r| r.begin_grad_block(GradBlock { id, before, mode, frame }));
         }
-        None => RECORDER.with_borrow(|r| r.iter().for_each(|r| r.end_grad_block(block))),
+        None => RECORDER.with_borrow(|r| r.iter().for_each(|r| r.end_grad_block(id))),
     }
 }
 
@@ -98,6 +100,16 @@ pub fn serves_again(vm: &VirtualMachine) -> bool {
             !verdict.unmet.is_empty() && verdict.unserved().is_empty()
         }
     }
+}
+
+/// Whether what runs now is compiled: not where the function that is recorded misses its cache and is compiled no more, because of the
+/// stance or of the limit of recompilations.
+pub fn is_compiled(vm: &VirtualMachine) -> bool {
+    let Some(top) = CALL.with_borrow(Clone::clone).map(|call| call.top()) else { return true };
+    let place = top.at.get();
+    let entries = top.function.cache.borrow().len(place);
+    let is_ended = top.function.ended.borrow().contains(&place) || entries > 0 && reached_limit(entries).is_some();
+    (stance() != "eager_on_recompile" && !is_ended) || serves_again(vm)
 }
 
 /// The function that is recorded, and what a constant result of a call is kept under: the place, the entry of its cache whose guards
@@ -386,7 +398,18 @@ impl Call {
         let flushed = self.flush(&top, recorder, &outputs, returned && !top.skipped.get());
         self.sessions.borrow_mut().pop();
         rustpython_vm::vm::thread::with_current_vm(|vm| top.restore_numbers(vm));
+        // The mode that a function set stays when it has returned, but where a block of its caller's is around the call: that is entered
+        // again.
+        let caller = self.top();
+        match recorder.mode_of_blocks(&(caller.depth()..usize::MAX)) {
+            _ if modes().grad == top.called_in => {}
+            Some(mode) => drop(set_modes(Modes { grad: mode, ..modes() })),
+            None => caller.grad.set(modes().grad),
+        }
         self.go_on(recorder);
+        if caller.grad.get() != modes().grad && recorder.mode_of_blocks(&(caller.depth()..usize::MAX)).is_some() {
+            recorder.record_grad_mode(modes().grad);
+        }
         flushed.map(|_| ())
     }
 

@@ -88,6 +88,12 @@ fn held_alone(o: &PyObject, owners: usize, depth: usize, found: &mut Vec<usize>)
 }
 
 impl Frame {
+    /// Whether its instruction takes so many values, and expressions under way hold no others.
+    pub fn takes_all(&self, count: usize) -> bool {
+        let height = self.code.downcast_ref::<PyCode>().and_then(|code| decoded(code).height(self.position));
+        height == Some((count, count))
+    }
+
     /// Whether the frame would be skipped if its graph broke there, or further on.
     pub fn may_skip_frame(&self) -> bool {
         let ahead = |code: &Py<PyCode>| {

@@ -6,7 +6,7 @@ use rustpython_vm::PyResult;
 use rustpython_vm::builtins::PyCode;
 use rustpython_vm::vm::thread::with_current_vm;
 
-use crate::dispatch::Value;
+use crate::dispatch::{Modes, Value, modes, set_modes};
 use crate::dynamo::cache::compiled_function::{breaks_are_errors, count, count_frame, dynamo_error, ending_in_break, note_break};
 use crate::dynamo::eval_frame::call::Call;
 use crate::dynamo::eval_frame::frames::{self, Frame};
@@ -53,7 +53,9 @@ impl Extent {
         let mut between = own + 1..called.unwrap_or(frames.len()).max(own + 1);
         let generator = between.find(|i| !top.is_library && frames[*i].standing.is_generator);
         // Nor are modules and functions of PyTorch's in which a graph would end by themselves: they are called as they are.
-        let ends_in = |f: &Frame| f.standing.is_module || f.standing.is_function;
+        // An optimizer's step calls others of PyTorch's.
+        let is_of_step = frames.get(own).is_some_and(|f| f.standing.is_own && !f.standing.is_script);
+        let ends_in = |f: &Frame| is_of_step || f.standing.is_module || f.standing.is_function;
         let library = (called.is_none() && !top.is_library && frames.iter().skip(own + 1).any(ends_in)).then_some(own + 1);
         let as_it_is = module.into_iter().chain(generator).chain(library).min();
         let inner = as_it_is.or(called);
@@ -157,6 +159,19 @@ impl Extent {
     }
 }
 
+/// Tensors of the caller's that the instruction takes which breaks the graph, the last first, where nothing was computed and expressions
+/// under way hold nothing else: the graph gives them back, as all that they hold.
+fn inputs_on_stack(frames: &[Frame], recorder: &Recorder) -> Result<Vec<Value>> {
+    let [frame] = frames else { return Ok(Vec::new()) };
+    let read = recorder.needed.borrow().clone();
+    let are_distinct = read.iter().enumerate().all(|(i, t)| !t.is_fake() && !read[..i].iter().any(|other| other.is(t)));
+    if read.is_empty() || !are_distinct || !recorder.has_no_calls() || !frame.takes_all(read.len()) {
+        return Ok(Vec::new());
+    }
+    read.iter().try_for_each(|t| recorder.touch(t, false))?;
+    Ok(read.iter().rev().filter_map(|t| recorder.fake_tensor(t)).map(Value::Tensor).collect())
+}
+
 /// Whether a result of the graph that has a history is read after a break.
 fn severs_history(recorder: &Recorder, frames: &[Frame]) -> Result<bool> {
     with_current_vm(|vm| {
@@ -247,10 +262,18 @@ impl Call {
                 drop(std::mem::take(&mut parts));
                 frames = self.frames()?;
             }
-            let outputs = extent.outputs(&frames, recorder)?;
+            let mut outputs = extent.outputs(&frames, recorder)?;
+            if !stops && extent.inner.is_none() && !top.is_library && outputs.is_empty() {
+                outputs.extend(inputs_on_stack(&frames[extent.own..], recorder)?);
+            }
             let grad = recorder.grad_mode();
             recorder.ends_at_call(extent.rest.is_some());
-            recorder.leave_grad_blocks(extent.start..extent.end);
+            let frames_left = extent.start..extent.end;
+            recorder.leave_grad_blocks(&frames_left);
+            if let Some(mode) = recorder.mode_of_blocks(&frames_left).filter(|_| !skips_frame && extent.rest.is_none()) {
+                // What was set in a block since it began is forgotten: the block is entered again.
+                set_modes(Modes { grad: mode, ..modes() });
+            }
             // Where a loop went back, everything behind its beginning was read.
             if let Some(frame) = extent.went_on(&frames, &top) {
                 let needs = Rc::new(top.about.verdict.borrow().needs.until(frame.position));
@@ -326,7 +349,7 @@ impl Call {
     fn end_before(&self, frames: &[Frame], top: &Session, recorder: &Recorder, (cut, reason): (Extent, &Unsupported)) -> Result<()> {
         let here = top.at.get();
         let outputs = cut.outputs(frames, recorder)?;
-        recorder.leave_grad_blocks(cut.start..cut.end);
+        recorder.leave_grad_blocks(&(cut.start..cut.end));
         let is_new = top.function.passed.borrow_mut().insert(here);
         let entries = || top.function.cache.borrow().len(here);
         let before = entries();

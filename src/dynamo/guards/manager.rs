@@ -90,8 +90,8 @@ fn as_others(facts: Vec<Fact>, locals: &Locals, vm: &VirtualMachine) -> Vec<Fact
     facts.into_iter().map(named).collect()
 }
 
-fn read_from(resumed: &Resumed, vm: &VirtualMachine) -> (Vec<Fact>, Vec<Realized>) {
-    let (facts, realized) = symbolic_convert::facts_from(resumed, vm);
+fn read_from(resumed: &Resumed, function: &CompiledFunction, vm: &VirtualMachine) -> (Vec<Fact>, Vec<Realized>) {
+    let (facts, realized) = symbolic_convert::facts_from(resumed, !function.passed.borrow().is_empty(), vm);
     (as_others(facts, &resumed.locals, vm), realized)
 }
 
@@ -411,8 +411,8 @@ impl Values {
     /// What the values of a call mean at the start of a function. `closure`: which functions it closes over.
     pub fn at_start(&self, bound: &Bound, closure: usize, function: &CompiledFunction, vm: &VirtualMachine) -> Verdict {
         let read = || match bound.function.as_ref().and_then(|f| f.downcast_ref::<PyFunction>()) {
-            Some(function) => {
-                let (facts, realized) = symbolic_convert::facts(function, &bound.locals, vm);
+            Some(python) => {
+                let (facts, realized) = symbolic_convert::facts(python, &bound.locals, !function.passed.borrow().is_empty(), vm);
                 (as_others(facts, &bound.locals, vm), realized)
             }
             None => (symbolic_convert::facts_of_call(&bound.callee, &bound.locals, vm), Vec::new()),
@@ -422,7 +422,7 @@ impl Values {
 
     /// What they mean at the start of a function that is recorded on its own because another calls it.
     pub fn at_entry(&self, entered: &Resumed, closure: usize, function: (&CompiledFunction, Option<bool>), vm: &VirtualMachine) -> Verdict {
-        let verdict = self.judge(CodeId { place: 0, closure }, &entered.locals, || read_from(entered, vm), function, vm);
+        let verdict = self.judge(CodeId { place: 0, closure }, &entered.locals, || read_from(entered, function.0, vm), function, vm);
         Verdict { others: classes(entered, vm), ..verdict }
     }
 
@@ -454,7 +454,7 @@ impl Values {
 
     /// What they mean where a function goes on.
     pub fn at_break(&self, at: CodeId, resumed: &Resumed, function: &CompiledFunction, vm: &VirtualMachine) -> Verdict {
-        let verdict = self.judge(at, &resumed.locals, || read_from(resumed, vm), (function, function.dynamic()), vm);
+        let verdict = self.judge(at, &resumed.locals, || read_from(resumed, function, vm), (function, function.dynamic()), vm);
         Verdict { others: classes(resumed, vm), ..verdict }
     }
 

@@ -208,6 +208,9 @@ impl Recorder {
         let args = outputs.iter().map(wanted).collect::<Result<Vec<_>>>()?;
         // Blocks that change the grad mode are left where a graph ends, and entered again by the next one; what a function set stays.
         let around = self.output().around.take();
+        // A function that is called where the graph ends has not set its mode yet.
+        let is_split = self.output().is_split.take();
+        let mode = if is_split { self.grad_mode() } else { modes().grad };
         if around.is_some_and(|mode| mode != self.grad_mode()) {
             self.record_grad_mode(!self.grad_mode());
         }
@@ -277,11 +280,11 @@ impl Recorder {
         place_backward_state(&mut graph);
         let backward_state = self.output().backward_state.take().map(|state| state as Rc<dyn BackwardState>);
         let grad = self.grad.get();
-        let is_split = self.output().is_split.take();
         self.begin_output();
-        self.grad.set(around.unwrap_or(if is_split { grad } else { modes().grad }));
-        if modes().grad != self.grad.get() {
-            self.record_grad_mode(modes().grad);
+        self.resumes_in.set(around.unwrap_or(mode));
+        self.grad.set(if is_split { mode } else { self.resumes_in.get() });
+        if self.grad.get() != mode {
+            self.record_grad_mode(mode);
         }
         let autocast = self.autocast.replace(modes().autocast);
         let storages = inputs

@@ -102,8 +102,9 @@ impl Recorder {
         let order: Vec<NodeId> = graph.nodes().map(|n| n.id).collect();
         let first = {
             let output = self.output();
-            let stacks = output.stacks.borrow();
-            order.iter().position(|id| stacks.get(id).is_some_and(|(s, _)| is_inner(s)))
+            let (stacks, modes) = (output.stacks.borrow(), output.mode_places.borrow());
+            let place = |id: &NodeId| stacks.get(id).map(|(place, _)| place.clone()).or_else(|| modes.get(id).cloned());
+            order.iter().position(|id| place(id).is_some_and(|place| is_inner(&place)))
         };
         let Some(first) = first else {
             return Some(Retrace::of(graph, Vec::new(), env));

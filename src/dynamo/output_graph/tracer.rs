@@ -54,6 +54,8 @@ pub struct Recorder {
     output: RefCell<Rc<OutputGraph>>,
     /// Whether gradients are on around the function that is recorded.
     pub(in crate::dynamo) grad: Cell<bool>,
+    /// Whether they are on where the function whose graph ended last goes on: that enters its blocks again by itself.
+    pub(in crate::dynamo) resumes_in: Cell<bool>,
     pub(in crate::dynamo) autocast: Cell<Option<Dtype>>,
     /// Fake tensors whose values are known by now, and the tensors that replace them.
     pub(in crate::dynamo) arrived: RefCell<HashMap<u64, Tensor>>,
@@ -68,8 +70,8 @@ pub struct Recorder {
     pub(in crate::dynamo) surroundings: Surroundings,
     pub(in crate::dynamo) input_name: InputName,
     pub(in crate::dynamo) plan: Plan,
-    /// Blocks that changed the grad mode and are not over: the mode around each, and the position of the frame that it is in.
-    grad_blocks: RefCell<Vec<(usize, bool, usize)>>,
+    /// Blocks that set the grad mode and are not over.
+    grad_blocks: RefCell<Vec<GradBlock>>,
     /// Tensors that a function that is recorded on its own returns before others.
     pub first_outputs: RefCell<Vec<u64>>,
     pub(in crate::dynamo) constants: Cell<usize>,
@@ -78,6 +80,18 @@ pub struct Recorder {
     pub(in crate::dynamo) failure: RefCell<Option<Failure>>,
     /// What the call that failed last said.
     pub(in crate::dynamo) failed_call: RefCell<Option<String>>,
+}
+
+/// A `with` block that sets the grad mode.
+pub struct GradBlock {
+    /// The address of its context manager.
+    pub id: usize,
+    /// The mode around it.
+    pub before: bool,
+    /// The mode that it sets.
+    pub mode: bool,
+    /// The position of the frame that it is in.
+    pub frame: usize,
 }
 
 /// The name of the autograd node that gave a tensor, where it requires grad; empty for a leaf.
@@ -98,6 +112,7 @@ impl Recorder {
         Rc::new(Recorder {
             output: RefCell::default(),
             grad: Cell::new(modes().grad),
+            resumes_in: Cell::new(modes().grad),
             autocast: Cell::new(modes().autocast),
             arrived: RefCell::default(),
             needed: RefCell::default(),
@@ -435,20 +450,25 @@ impl Recorder {
         })
     }
 
-    /// A block begins, in the frame at that position, that changes the grad mode, which was `before`.
-    pub fn begin_grad_block(&self, block: usize, before: bool, frame: usize) {
-        self.grad_blocks.borrow_mut().push((block, before, frame));
+    /// A block begins that sets the grad mode.
+    pub fn begin_grad_block(&self, block: GradBlock) {
+        self.grad_blocks.borrow_mut().push(block);
     }
 
     /// The graph ends inside of blocks of these frames: they are left there, and entered again by the next one.
-    pub fn leave_grad_blocks(&self, frames: std::ops::Range<usize>) {
+    pub fn leave_grad_blocks(&self, frames: &std::ops::Range<usize>) {
         let blocks = self.grad_blocks.borrow();
-        self.output().around.set(blocks.iter().find(|(.., frame)| frames.contains(frame)).map(|(_, mode, _)| *mode));
+        self.output().around.set(blocks.iter().find(|block| frames.contains(&block.frame)).map(|block| block.before));
+    }
+
+    /// The mode that the innermost block of these frames sets.
+    pub fn mode_of_blocks(&self, frames: &std::ops::Range<usize>) -> Option<bool> {
+        self.grad_blocks.borrow().iter().rfind(|block| frames.contains(&block.frame)).map(|block| block.mode)
     }
 
     /// A block is over.
     pub fn end_grad_block(&self, block: usize) {
-        self.grad_blocks.borrow_mut().retain(|(known, ..)| *known != block);
+        self.grad_blocks.borrow_mut().retain(|known| known.id != block);
     }
 
     /// Whether the graph ends at the call of a function that is recorded on its own from there.
@@ -456,9 +476,9 @@ impl Recorder {
         self.output().is_split.set(is_split);
     }
 
-    /// The grad mode that the next graph begins in.
+    /// The grad mode that the frame whose graph ended last goes on in.
     pub fn mode_around(&self) -> bool {
-        self.grad.get()
+        self.resumes_in.get()
     }
 
     /// Records a change of the grad mode.

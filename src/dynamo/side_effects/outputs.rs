@@ -1,6 +1,6 @@
 //! What a function's last graph gives back: values that it returns, and those that it left elsewhere.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use rustpython_vm::builtins::{PyDict, PyList, PyTuple};
@@ -19,8 +19,9 @@ use crate::python::native::tensor::{
 use crate::shape::FloatExpr;
 use crate::tensor::Tensor;
 
-/// Fake tensors and symbolic sizes in a returned structure, in order, each once.
+/// Fake tensors and symbolic sizes in a returned structure, in order, each once. A size that was asked for again is a value of its own.
 pub fn returned(o: &PyObject, recorder: &Recorder, found: &mut Vec<Value>, vm: &VirtualMachine) {
+    let mut sizes = HashSet::new();
     for_each_leaf(o, |o| {
         if let Some(t) = o.downcast_ref::<TensorBase>() {
             let t = t.tensor();
@@ -34,7 +35,7 @@ pub fn returned(o: &PyObject, recorder: &Recorder, found: &mut Vec<Value>, vm: &
                 found.extend((known < times).then_some(Value::Tensor(fake_tensor)));
             }
         } else if let Some(size) = symbolic(o, vm) {
-            let is_new = recorder.has_size(&size) && !recorder.is_number(&size) && !is_known(&Value::Int(size.clone()), found);
+            let is_new = recorder.has_size(&size) && !recorder.is_number(&size) && sizes.insert(o.get_id());
             found.extend(is_new.then_some(Value::Int(size)));
         } else if let Some(float) = symbolic_float(o, vm).filter(|f| f.hint().is_none() || !matches!(*f.expr, FloatExpr::Symbol(_))) {
             let is_new = recorder.has_float(&float) && !is_known(&Value::SymFloat(float.clone()), found);

@@ -53,7 +53,7 @@ impl Reader<'_> {
                 if matches!(step.op, Operation::ReturnValue) {
                     let value = path.stack.pop().unwrap_or(Seen::Unknown);
                     if depth == 0 {
-                        self.hand_back(&value);
+                        self.hand_back(&value, &mut !matches!(value, Seen::Items(_)));
                     }
                     self.returns_at(depth);
                     result = Some(match result {
@@ -145,8 +145,8 @@ impl Reader<'_> {
                 if matches!(step.op, Operation::StoreDeref(_)) && variable as usize >= first_free {
                     self.sets_variable(false);
                 }
-                if matches!((step.op, &value), (Operation::StoreFast(_), Seen::Computed(..))) {
-                    self.realize_number(&value);
+                if matches!(step.op, Operation::StoreFast(_)) {
+                    self.keep_number(&value);
                 }
                 if let Some(s) = path.slots.get_mut(variable as usize) {
                     *s = value;
@@ -155,9 +155,7 @@ impl Reader<'_> {
             Operation::StoreFastPair(a, b) => {
                 for i in [a, b] {
                     let value = pop(stack);
-                    if matches!(value, Seen::Computed(..)) {
-                        self.realize_number(&value);
-                    }
+                    self.keep_number(&value);
                     if let Some(s) = path.slots.get_mut(i as usize) {
                         *s = value;
                     }
@@ -165,9 +163,7 @@ impl Reader<'_> {
             }
             Operation::StoreFastLoadFast(a, b) => {
                 let value = pop(stack);
-                if matches!(value, Seen::Computed(..)) {
-                    self.realize_number(&value);
-                }
+                self.keep_number(&value);
                 if let Some(s) = path.slots.get_mut(a as usize) {
                     *s = value;
                 }
@@ -320,6 +316,7 @@ impl Reader<'_> {
             }
             Operation::BuildMap(pairs) => {
                 let items = take(stack, 2 * pairs as usize);
+                items.iter().skip(1).step_by(2).for_each(|value| self.realize_number(value));
                 let pair = |[key, value]: &[Seen; 2]| Some((string(self.known_constant(key).as_ref())?, value.clone()));
                 let pairs: Option<Vec<(String, Seen)>> = items.as_chunks().0.iter().map(pair).collect();
                 stack.push(pairs.map_or(Seen::Unknown, Seen::Keywords));
@@ -540,11 +537,24 @@ impl Reader<'_> {
         Jump::Never
     }
 
-    /// A value is returned: tensors and containers are realized then, if they were not before; constants are handed on unread.
-    fn hand_back(&mut self, seen: &Seen) {
+    /// A number is put into a variable: a function whose graph breaks hands it on.
+    fn keep_number(&mut self, value: &Seen) {
+        if self.breaks && matches!(value, Seen::Computed(..)) {
+            self.realize_number(value);
+        }
+    }
+
+    /// A value is returned: tensors and containers are realized then, if they were not before. Constants are handed on unread, but for
+    /// those in a tuple or a list that stand before its first tensor (`reads_none` from there on).
+    fn hand_back(&mut self, seen: &Seen, reads_none: &mut bool) {
         match seen {
-            Seen::Items(items) => items.iter().for_each(|item| self.hand_back(item)),
+            Seen::Items(items) => items.iter().for_each(|item| self.hand_back(item, reads_none)),
             Seen::Known(all) => {
+                if !*reads_none && all.iter().all(|(o, _)| is_constant(o, self.vm)) {
+                    self.realize(seen);
+                    return;
+                }
+                *reads_none |= all.iter().any(|(o, _)| is_tensor(o));
                 for (o, source) in all {
                     let is_container = || {
                         o.downcast_ref::<PyTuple>().is_some()
@@ -558,6 +568,8 @@ impl Reader<'_> {
                     }
                 }
             }
+            Seen::Unknown | Seen::Tensor => *reads_none = true,
+            Seen::Computed(..) if !*reads_none => self.realize(seen),
             // It is computed again when the function returns, of values of the same types.
             Seen::Computed(_, operands) => {
                 for (o, source) in operands {

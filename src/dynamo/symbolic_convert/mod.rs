@@ -104,6 +104,8 @@ pub struct Reader<'a> {
     budget: usize,
     /// Whether gradients are read: not where a call is still to be made that may give some.
     reads_gradients: bool,
+    /// Whether the graph breaks, as far as is known: numbers in variables are handed on then.
+    breaks: bool,
     /// Whether guards are told: then modules of Python, and what is built in, are facts, too. They hardly ever change.
     tells: bool,
     /// Where objects were found first. They are kept, so that none is made where another was.
@@ -134,6 +136,7 @@ impl<'a> Reader<'a> {
             realized: Vec::new(),
             budget: BUDGET,
             reads_gradients: true,
+            breaks: false,
             tells: explain::is_asked(),
             found: HashMap::new(),
             methods: HashMap::new(),
@@ -249,7 +252,8 @@ impl Resumed {
         let decoded = decoded(code);
         let last = self.position.unwrap_or(0);
         let set: Vec<u32> = decoded.steps.get(began..last).unwrap_or_default().iter().flat_map(|s| s.op.writes()).collect();
-        let Some((stack, taken, mut reader)) = self.under_way(|slot| set.contains(&slot), vm) else { return Vec::new() };
+        let computed = self.computed_variables(began, vm);
+        let Some((stack, taken, mut reader)) = self.under_way(|slot| set.contains(&slot), vm) else { return computed };
         reader.facts.clear();
         reader.known.clear();
         // What the statement held when the graph began has a name there, and was read.
@@ -276,6 +280,30 @@ impl Resumed {
             Kind::Type(class) => is_container(class) || is_lazy(class),
             kind => matches!(kind, Kind::Equals(_) | Kind::Length(_)),
         });
+        reader.facts.extend(computed);
+        reader.facts
+    }
+
+    /// What numbers in live variables were computed from that nothing has used yet, since the graph began: Dynamo hands the numbers to the
+    /// resume function. Nothing where the code branches on the way.
+    fn computed_variables(&self, began: usize, vm: &VirtualMachine) -> Vec<Fact> {
+        let (Some(code), Some(last)) = (self.code.downcast_ref::<PyCode>(), self.position) else { return Vec::new() };
+        let decoded = decoded(code);
+        let steps = decoded.steps.get(began..last).unwrap_or_default();
+        if steps.iter().any(|step| step.target.is_some()) {
+            return Vec::new();
+        }
+        let mut reader = Reader::new(self.globals.clone(), vm);
+        let mut path = Path { position: began, stack: Vec::new(), slots: slots_of(code, &self.locals) };
+        for (position, step) in (began..last).zip(steps) {
+            path.position = position;
+            reader.at = Some((position, false));
+            reader.step(code, step, &mut path, self.globals.as_ref(), 0);
+        }
+        reader.facts.clear();
+        reader.known.clear();
+        let is_live = |(slot, seen): &(usize, &Seen)| matches!(seen, Seen::Computed(..)) && decoded.is_live(last, *slot);
+        path.slots.iter().enumerate().filter(is_live).for_each(|(_, seen)| reader.realize_number(seen));
         reader.facts
     }
 
@@ -321,10 +349,10 @@ fn slots_of(code: &Py<PyCode>, locals: &Locals) -> Vec<Seen> {
 }
 
 /// Facts that a call of a function depends on, and tensors that it realizes without an operator. `locals` are its arguments by name,
-/// and what it closes over.
-pub fn facts(function: &Py<PyFunction>, locals: &Locals, vm: &VirtualMachine) -> (Vec<Fact>, Vec<Realized>) {
+/// and what it closes over; its graph `breaks`, as far as is known.
+pub fn facts(function: &Py<PyFunction>, locals: &Locals, breaks: bool, vm: &VirtualMachine) -> (Vec<Fact>, Vec<Realized>) {
     let globals = function.as_object().get_attr("__globals__", vm).ok().and_then(|g| g.downcast::<PyDict>().ok());
-    let mut reader = Reader::new(globals.clone(), vm);
+    let mut reader = Reader { breaks, ..Reader::new(globals.clone(), vm) };
     if let Ok(code) = function.as_object().get_attr("__code__", vm)
         && let Some(code) = code.downcast_ref::<PyCode>()
     {
@@ -373,8 +401,8 @@ fn facts_of_step(resumed: &Resumed, vm: &VirtualMachine) -> Option<Vec<Fact>> {
     Some(facts)
 }
 
-/// Facts that a resume function depends on, and tensors that it realizes without an operator.
-pub fn facts_from(resumed: &Resumed, vm: &VirtualMachine) -> (Vec<Fact>, Vec<Realized>) {
+/// Facts that a resume function depends on, or a called one whose graph `breaks`, and tensors that it realizes without an operator.
+pub fn facts_from(resumed: &Resumed, breaks: bool, vm: &VirtualMachine) -> (Vec<Fact>, Vec<Realized>) {
     if resumed.position.is_none()
         && let Some(facts) = facts_of_step(resumed, vm)
     {
@@ -382,6 +410,7 @@ pub fn facts_from(resumed: &Resumed, vm: &VirtualMachine) -> (Vec<Fact>, Vec<Rea
     }
     let mut reader = Reader::new(resumed.globals.clone(), vm);
     reader.reads_gradients = resumed.position.is_none();
+    reader.breaks = breaks || resumed.position.is_some();
     let Some(code) = resumed.code.downcast_ref::<PyCode>() else { return (Vec::new(), Vec::new()) };
     let slots = slots_of(code, &resumed.locals);
     let decoded = decoded(code);

@@ -14,6 +14,7 @@ use crate::dynamo::guards::guard::{Fact, Kind};
 use crate::dynamo::guards::manager::{self, Replaced, Verdict};
 use crate::dynamo::guards::needs::{Needs, realized};
 use crate::dynamo::resume_functions::About;
+use crate::dynamo::side_effects::outputs::numbers_left;
 use crate::dynamo::source::{Locals, Source};
 use crate::dynamo::{CodeId, Recorder};
 use crate::python::span::{Standing, is_left_out};
@@ -77,6 +78,8 @@ pub struct Session {
     /// The method of a tensor that it was given as an object and calls, and the instruction that does it: that breaks its graph.
     pub calls_method: RefCell<Option<(Rc<str>, u32)>>,
     /// Whether gradients were on where it was called.
+    pub called_in: bool,
+    /// Whether they are on where its graph begins.
     pub grad: Cell<bool>,
     /// Tensors that it realizes without an operator, and that were not told of yet, by the instructions that do it.
     pub realized: RefCell<Vec<(Rc<[usize]>, Tensor)>>,
@@ -109,6 +112,7 @@ impl Session {
             body: None,
             skipped,
             waits_above: Cell::new(None),
+            called_in: grad,
             grad: Cell::new(grad),
             realized: RefCell::default(),
         }
@@ -195,7 +199,8 @@ impl Session {
     /// It returns, or (not `returned`) an exception ends it. What returned without a single call is not traced again.
     pub fn returns(&self, recorder: &Recorder, returned: bool) {
         self.resume(recorder);
-        if returned && !self.skipped.get() && recorder.has_no_calls() {
+        let gives_numbers = || !rustpython_vm::vm::thread::with_current_vm(|vm| numbers_left(recorder, vm)).is_empty();
+        if returned && !self.skipped.get() && recorder.has_no_calls() && !gives_numbers() {
             let (frame, place) = (self.function.frame(self.at.get()), self.at.get());
             let reasons = self.about.verdict.borrow().unserved();
             if self.function.cache.borrow().len(place) > 0 {

@@ -66,7 +66,13 @@ pub(super) fn truth(t: &Tensor, vm: &VirtualMachine) -> PyResult<bool> {
         1 if crate::transforms::levels::batched(t) => Err(raise(Error::runtime(crate::transforms::batching::no_truth(t)), vm)),
         1 if crate::dynamo::tracing::record_assert(t, vm)? => Ok(true),
         1 => {
-            let t = with_values(t, || crate::dynamo::tracing::branch_reason(t), vm)?;
+            // A tensor of the caller's breaks the graph, too.
+            let t = match crate::dynamo::tracing::recorder() {
+                Some(_) => {
+                    crate::dynamo::tracing::before_reading(t, || crate::dynamo::tracing::branch_reason(t)).map_err(|e| raise(e, vm))?
+                }
+                None => with_values(t, || crate::dynamo::tracing::branch_reason(t), vm)?,
+            };
             // The graph has ended, and which way Python goes is asked of the value.
             let number = {
                 let is_traced = crate::aot::trace::current_tracer().is_some_and(|tracer| tracer.sees_script());

@@ -15,7 +15,7 @@ def graph_break(msg=""):
 
 def is_compiling():
     """Whether a compiled function is being captured; what is called outside of its graphs is not."""
-    return _native_compile._is_capturing()
+    return _native_compile._is_capturing() and _native_compile._is_compiled()
 
 
 def allow_in_graph(fn):

@@ -15,7 +15,7 @@ class no_grad(_NoParamDecoratorContextManager):
 
     def __enter__(self):
         self.prev = _C.is_grad_enabled()
-        _grad_block(self, self.prev)
+        _grad_block(self, self.prev, False)
         _C._set_grad_enabled(False)
 
     def __exit__(self, exc_type, exc_value, traceback):
@@ -28,7 +28,7 @@ class enable_grad(_NoParamDecoratorContextManager):
 
     def __enter__(self):
         self.prev = _C.is_grad_enabled()
-        _grad_block(self, self.prev)
+        _grad_block(self, self.prev, True)
         _C._set_grad_enabled(True)
 
     def __exit__(self, exc_type, exc_value, traceback):
@@ -49,7 +49,7 @@ class set_grad_enabled(_DecoratorContextManager):
         return super().__call__(orig_func)
 
     def __enter__(self):
-        _grad_block(self, self.prev)
+        _grad_block(self, self.prev, self.mode)
         _C._set_grad_enabled(self.mode)
 
     def __exit__(self, exc_type, exc_value, traceback):
