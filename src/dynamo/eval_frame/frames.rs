@@ -88,10 +88,13 @@ fn held_alone(o: &PyObject, owners: usize, depth: usize, found: &mut Vec<usize>)
 }
 
 impl Frame {
-    /// Whether its instruction takes so many values, and expressions under way hold no others.
+    /// Whether its instruction takes so many values, none of them a tuple made for it, and expressions under way hold no others.
     pub fn takes_all(&self, count: usize) -> bool {
-        let height = self.code.downcast_ref::<PyCode>().and_then(|code| decoded(code).height(self.position));
-        height == Some((count, count))
+        let Some(code) = self.code.downcast_ref::<PyCode>() else { return false };
+        let decoded = decoded(code);
+        let makes_tuple = |step: &Step| matches!(step.op, Operation::BuildSequence(_));
+        let is_made = self.position.checked_sub(1).and_then(|before| decoded.steps.get(before)).is_some_and(makes_tuple);
+        decoded.height(self.position) == Some((count, count)) && !is_made
     }
 
     /// Whether the frame would be skipped if its graph broke there, or further on.

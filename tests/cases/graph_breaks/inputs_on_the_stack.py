@@ -38,5 +38,7 @@ def function_on_the_stack(x, mask):
 print(torch.compile(lambda x, mask: x[mask])(x, mask))
 print(torch.compile(lambda x, mask: x[mask] + 1)(x, mask))
 print(torch.compile(Masked())(x))
+print(torch.compile(lambda x, mask: x[None][:, mask])(x, mask))
+print(torch.compile(lambda x, mask: x[:, mask])(x[None], mask))
 for function in computed_before, one_computed, called, function_on_the_stack:
     print(function.__name__, torch.compile(function)(x, mask))
