@@ -84,8 +84,9 @@ impl AutogradLayer {
                 let out = view(entry, args, wants_grad)?;
                 Ok(if inference { mark_inference(out) } else { out })
             }
-            // In inference mode only views have a history, where gradients are on: that of what they are views of.
-            _ if wants_grad && modes().inference => self.differentiate(entry, args, false),
+            // In inference mode only views have a history, where gradients are on: that of what they are views of. What is traced there is
+            // traced as if the mode were off.
+            _ if wants_grad && modes().inference && !modes().fake => self.differentiate(entry, args, false),
             Rule::Inplace(_) if is_foreach(entry) => inplace_each(entry, args, wants_grad),
             Rule::Inplace(_) | Rule::InplaceView(_) => inplace(entry, args, wants_grad),
             Rule::Script => script(entry, args, wants_grad),

@@ -297,8 +297,8 @@ fn isclose(c: &Call) -> Result<Value> {
     }
     let mut close = t!("eq.Tensor", x, y)?;
     if x.dtype().is_floating() && c.bool("equal_nan")? {
-        let other_nan = t!("ne.Tensor", y, y)?;
-        let both = t!("bitwise_and.Tensor", t!("ne.Tensor", x, x)?, other_nan)?;
+        let nan = t!("isnan", x)?;
+        let both = t!("bitwise_and.Tensor", nan, t!("isnan", y)?)?;
         close = t!("bitwise_or_.Tensor", close, both)?;
     }
     if rtol == 0.0 && atol == 0.0 {

@@ -15,3 +15,18 @@ with torch.inference_mode(), torch.enable_grad():
 with torch.inference_mode():
     with torch.inference_mode(False), torch.no_grad(): print((x * 2).requires_grad, (x * 2).is_inference())
     a = x.detach(); print(a.requires_grad, a.is_inference())
+
+
+def branches(x):
+    with torch.enable_grad():
+        a = x + 1
+    with torch.no_grad():
+        b = x + 1
+    return a, b, x + 1
+
+
+# What is compiled in inference mode is traced as if it were off.
+compiled = torch.compile(branches)
+with torch.inference_mode():
+    print([t.requires_grad for t in compiled(x)], [t.requires_grad for t in branches(x)])
+print([t.requires_grad for t in compiled(x)])
