@@ -451,57 +451,6 @@ fn trace_grad(b: &Backward) -> Result<Grads> {
     })
 }
 
-fn block_sizes(spec: &TensorSpec) -> (SymInt, SymInt) {
-    let s = &spec.geometry.sizes;
-    match s.len() {
-        0 => (SymInt::Int(1), SymInt::Int(1)),
-        1 => (SymInt::Int(1), s[0].clone()),
-        _ => (s[0].clone(), s[1].clone()),
-    }
-}
-
-fn block_diag(call: &Call) -> Result<Vec<Option<TensorSpec>>> {
-    let tensors = call.tensors("tensors")?;
-    if tensors.is_empty() {
-        return Ok(vec![Some(TensorSpec::contiguous(shape::ints(&[1, 0]), Dtype::Float32, tensor::Device::CPU))]);
-    }
-    let (mut rows, mut columns) = (SymInt::Int(0), SymInt::Int(0));
-    for (i, t) in tensors.iter().enumerate() {
-        if t.dim() > 2 {
-            return Err(Error::runtime(format!(
-                "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {} dimensions",
-                t.dim()
-            )));
-        }
-        let (r, c) = block_sizes(&t.spec());
-        (rows, columns) = (&rows + &r, &columns + &c);
-    }
-    let values: Vec<Value> = tensors.iter().map(Value::from).collect();
-    let dtype = result_type(&values.iter().collect::<Vec<_>>())?;
-    Ok(vec![Some(TensorSpec::contiguous(vec![rows, columns], dtype, common_device(&tensors.iter().collect::<Vec<_>>())?))])
-}
-
-fn block_diag_grad(b: &Backward) -> Result<Grads> {
-    let mut grads = Grads::new(b);
-    if !b.needs("tensors") {
-        return Ok(grads);
-    }
-    let (mut row, mut column, mut parts) = (SymInt::Int(0), SymInt::Int(0), Vec::new());
-    for spec in &b.specs[0] {
-        let (r, c) = block_sizes(spec);
-        let (next_row, next_column) = (&row + &r, &column + &c);
-        let mut part = t!("slice.Tensor", b.grad()?, 0, &row, &next_row)?;
-        part = t!("slice.Tensor", part, 1, &column, &next_column)?;
-        for _ in spec.geometry.sizes.len()..2 {
-            part = t!("squeeze.dim", part, -1)?;
-        }
-        parts.push(Some(part));
-        (row, column) = (next_row, next_column);
-    }
-    grads.0[0] = Grad::List(parts);
-    Ok(grads)
-}
-
 fn linalg_cross(call: &Call) -> Result<Vec<Option<TensorSpec>>> {
     let (a, b) = (call.tensor("self")?, call.tensor("other")?);
     if a.dim() != b.dim() {
@@ -690,11 +639,6 @@ pub fn register(b: &mut OpBuilder) {
         .auto_linear(&["self"])
         .tags(Tags::COMPLEX_GRAD)
         .grad("TraceBackward", &[], trace_grad);
-    b.op("block_diag(Tensor[] tensors) -> Tensor", Rule::Fresh(block_diag)).complex(Complex::ByParts).grad(
-        "BlockDiagBackward",
-        &[],
-        block_diag_grad,
-    );
     b.op("linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", Rule::Fresh(linalg_cross))
         .doc("The cross product of vectors of three.")
         .refuses("*b", "cross")

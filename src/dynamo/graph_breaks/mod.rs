@@ -3,5 +3,6 @@
 mod exceptions;
 pub(super) mod handle;
 pub(super) mod kinds;
+mod outside_calls;
 pub(super) mod unsupported;
 pub(super) mod user_code;
