@@ -44,6 +44,22 @@ fn not_finite(value: f64) -> Option<&'static str> {
     }
 }
 
+/// A number in an error message, as C++ streams write it: six digits, the shorter of two notations.
+pub fn six_digits(v: f64) -> String {
+    if !v.is_finite() || v == 0.0 {
+        return format!("{v}").to_lowercase();
+    }
+    let scientific = format!("{v:.5e}");
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let short =
+        |digits: &str| if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.').to_owned() } else { digits.to_owned() };
+    if (-4..6).contains(&exponent) {
+        return short(&format!("{v:.*}", (5 - exponent) as usize));
+    }
+    format!("{}e{}{:02}", short(digits), if exponent < 0 { '-' } else { '+' }, exponent.abs())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,20 +101,4 @@ mod tests {
             assert_eq!(python_float(value), text);
         }
     }
-}
-
-/// A number in an error message, as C++ streams write it: six digits, the shorter of two notations.
-pub fn six_digits(v: f64) -> String {
-    if !v.is_finite() || v == 0.0 {
-        return format!("{v}").to_lowercase();
-    }
-    let scientific = format!("{v:.5e}");
-    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    let short =
-        |digits: &str| if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.').to_owned() } else { digits.to_owned() };
-    if (-4..6).contains(&exponent) {
-        return short(&format!("{v:.*}", (5 - exponent) as usize));
-    }
-    format!("{}e{}{:02}", short(digits), if exponent < 0 { '-' } else { '+' }, exponent.abs())
 }
