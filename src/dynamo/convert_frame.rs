@@ -275,13 +275,11 @@ fn compile_until_it_holds(
     };
     emit(Event::Captured { region: reported.clone() });
     let start = Instant::now();
-    let needed_before = captured.env.needed_floats().len();
     let compiled = compile_graph(function, &captured, number);
     note_compile_time(start.elapsed().as_secs_f64());
-    let needed = captured.env.needed_floats();
     // Only AOTAutograd has a graph captured again: what another backend compiled takes the floats as they are.
-    let stays = matches!(function.asked.backend, Backend::Custom(_)) && needed.len() == needed_before;
-    if needed.is_empty() || stays {
+    let needed = captured.env.restarting_floats();
+    if needed.is_empty() {
         let compiled = match compiled {
             Err(_) if switch("suppress_errors") => {
                 // Whoever compiles it next, it runs as it is.

@@ -148,6 +148,15 @@ pub(crate) fn unknown_builtin(module: &str, name: &str, plain: &PyObject, args: 
     plain.call(args, vm)
 }
 
+/// A function of `math` that gives no float: given symbolic numbers it is a call of the graph, whose result no graph has.
+pub(crate) fn without_float(name: &str, kind: &str, plain: &PyObject, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+    use crate::python::native::tensor::{symbolic, symbolic_float};
+    if args.args.iter().any(|o| symbolic(o, vm).is_some() || symbolic_float(o, vm).is_some()) {
+        leave(|| Unsupported::non_tensor(kind, name), vm)?;
+    }
+    plain.call(args, vm)
+}
+
 /// The instruction that the script's innermost frame is at.
 fn instruction() -> Option<Operation> {
     let (code, at) = crate::python::span::script_caller()?;

@@ -64,6 +64,8 @@ struct Float {
     hint: Option<f64>,
     /// Whether something needed the number.
     is_number: bool,
+    /// Whether AOTAutograd wants the graph traced again with the number.
+    restarts: bool,
 }
 
 /// What is known of a symbol. `upper` of `i64::MAX` stands for no bound.
@@ -193,7 +195,7 @@ impl ShapeEnv {
 
     fn add_float(&self, name: &str, origin: String, hint: Option<f64>) -> SymFloat {
         let symbol = Symbol(name.into());
-        self.0.borrow_mut().floats.insert(symbol.clone(), Float { origin, hint, is_number: false });
+        self.0.borrow_mut().floats.insert(symbol.clone(), Float { origin, hint, is_number: false, restarts: false });
         SymFloat { expr: Rc::new(FloatExpr::Symbol(symbol)), env: self.clone() }
     }
 
@@ -238,11 +240,19 @@ impl ShapeEnv {
         }
     }
 
-    /// Floats whose numbers were needed, with where they come from.
-    pub fn needed_floats(&self) -> Vec<(Symbol, String, f64)> {
+    /// AOTAutograd has no tensors for floats whose numbers were needed: the graph is to be traced again with those numbers. Gives
+    /// whether there are any.
+    pub fn restart_with_numbers(&self) -> bool {
+        let mut inner = self.0.borrow_mut();
+        inner.floats.values_mut().for_each(|float| float.restarts = float.is_number);
+        inner.floats.values().any(|float| float.restarts)
+    }
+
+    /// Floats that the graph is to be traced again with as numbers, with where they come from.
+    pub fn restarting_floats(&self) -> Vec<(Symbol, String, f64)> {
         let inner = self.0.borrow();
-        let needed = inner.floats.iter().filter(|(_, f)| f.is_number);
-        needed.filter_map(|(s, f)| Some((s.clone(), f.origin.clone(), f.hint?))).collect()
+        let restarting = inner.floats.iter().filter(|(_, f)| f.restarts);
+        restarting.filter_map(|(s, f)| Some((s.clone(), f.origin.clone(), f.hint?))).collect()
     }
 
     /// Whether something needed the number that a float is.

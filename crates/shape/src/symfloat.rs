@@ -337,7 +337,12 @@ impl SymFloat {
         };
         self.expr.each(&mut specialize, &mut |s| self.env.specialize_float(s));
         match (failed, self.hint()) {
-            (None, Some(f)) => Ok(f),
+            (None, Some(f)) => {
+                if !matches!(*self.expr, FloatExpr::Number(_)) {
+                    self.env.guard_floats(self.expr.clone(), Relation::Eq, Rc::new(FloatExpr::Number(f)));
+                }
+                Ok(f)
+            }
             (Some(e), _) => Err(e),
             (None, None) => Err(Error::runtime(format!("the float {self} is known only when the program runs"))),
         }

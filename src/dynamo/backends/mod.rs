@@ -27,6 +27,7 @@ use crate::error::{Error, Result};
 use crate::graph::FakeValue;
 use crate::partition::{PartitionConfig, Partitioner};
 use crate::python::current::emit;
+use crate::python::native::aot_functions::{Compiling, set_compiling};
 use crate::python::native::graph_module::{Attributes, PyGraphModule, script_module};
 use crate::python::native::tensor::{raise, raised, to_value, wrap};
 use crate::report::{Event, GraphRun};
@@ -172,6 +173,17 @@ pub fn as_tensors(values: Vec<Value>) -> Result<Vec<Tensor>> {
         .collect()
 }
 
+/// Whether AOTAutograd wants the graph traced again, once it has put tensors in the place of floats.
+fn is_outdated(captured: &CapturedGraph) -> Rc<dyn Fn() -> bool> {
+    let (env, unread) = (captured.env.clone(), captured.unread_floats());
+    Rc::new(move || {
+        // Floats that no tensor takes the place of are numbers, also those that nothing computes with.
+        unread.iter().for_each(SymFloat::needs_numbers);
+        env.restart_with_numbers()
+    })
+}
+
+/// Compiles a graph by the backend that was asked for.
 pub fn compile_graph(function: &CompiledFunction, captured: &CapturedGraph, number: u32) -> Result<Runner> {
     let graph = captured.traced();
     match &function.asked.backend {
@@ -182,13 +194,7 @@ pub fn compile_graph(function: &CompiledFunction, captured: &CapturedGraph, numb
                 let given = specs.clone();
                 let f: aot::Function =
                     Rc::new(move |inputs| replay_graph(&graph, &mut given.iter().zip(inputs).map(|(spec, t)| spec.argument(t)).collect()));
-                let env = captured.env.clone();
-                let unread = captured.unread_floats();
-                let is_outdated: Option<Rc<dyn Fn() -> bool>> = Some(Rc::new(move || {
-                    // Floats that no tensor takes the place of are numbers, also those that nothing computes with.
-                    unread.iter().for_each(SymFloat::needs_numbers);
-                    !env.needed_floats().is_empty()
-                }));
+                let is_outdated = Some(is_outdated(captured));
                 let freezing = freezing::freezing(captured, pipeline.passes.is_some());
                 let mut config = Config { is_outdated, freezing, ..config(&pipeline, true, Some(number)) };
                 checked::look_at(&mut config, Some(&captured.graph));
@@ -225,9 +231,9 @@ pub fn compile_graph(function: &CompiledFunction, captured: &CapturedGraph, numb
                 .collect::<PyResult<Vec<_>>>()
                 .map_err(raised)?;
             let known = captured.inputs.iter().map(|i| (i.real.clone(), i.fake_tensor.clone(), i.spec.clone())).collect();
-            crate::python::native::aot_functions::set_compiling(Some((number, known)));
+            set_compiling(Some(Compiling { number, inputs: known, is_outdated: is_outdated(captured) }));
             let made = backend.call((module, vm.ctx.new_list(examples)), vm);
-            crate::python::native::aot_functions::set_compiling(None);
+            set_compiling(None);
             let callable = made.map_err(raised)?;
             Ok(Rc::new(move |inputs: Vec<Value>| {
                 let is_given = |position: &usize| !own.contains(position);

@@ -3,7 +3,7 @@
 use crate::python::native::calls::imported;
 use std::rc::Rc;
 
-use rustpython_vm::builtins::{PyBoundMethod, PyCode, PyDict, PyFunction, PyInt, PyList, PyStr, PyTuple};
+use rustpython_vm::builtins::{PyBoundMethod, PyCode, PyDict, PyFunction, PyInt, PyList, PyStr, PyTuple, PyType};
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, VirtualMachine};
 
@@ -224,6 +224,11 @@ impl Reader<'_> {
                 let (Some(class), [(o, source)]) = (class, all.as_slice()) else { return Seen::Unknown };
                 if let Some(source) = source.as_ref().filter(|_| !is_tensor(o) && !is_module(o, vm)) {
                     self.note(source, Kind::Type(o.class().to_owned().into()), None);
+                    // Numbers are constants or symbols before their class is known; other constants may stay unread.
+                    let is_number = |class: &Py<PyType>| class.is(vm.ctx.types.int_type) || class.is(vm.ctx.types.float_type);
+                    if is_number(o.class()) {
+                        self.realize(&args[0]);
+                    }
                 }
                 if asks_script(&class, vm) {
                     return Seen::Unknown;

@@ -2,6 +2,7 @@
 //! `torch.compile` around them.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 
 use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
 
@@ -16,8 +17,15 @@ thread_local! {
     static LAST_PARTITION: RefCell<Option<crate::report::Partition>> = const { RefCell::new(None) };
 }
 
-/// A captured graph that a backend of the script's compiles: its number, and its inputs with their fake tensors and what is known of them.
-type Compiling = (u32, Vec<(Tensor, Tensor, InputSpec)>);
+/// A captured graph that a backend of the script's compiles.
+pub struct Compiling {
+    /// Its number.
+    pub number: u32,
+    /// Its inputs, with their fake tensors and what is known of them.
+    pub inputs: Vec<(Tensor, Tensor, InputSpec)>,
+    /// Whether it is to be captured again, as AOTAutograd finds out.
+    pub is_outdated: Rc<dyn Fn() -> bool>,
+}
 
 /// What a partitioner of ours decided since the last time this was asked.
 pub fn take_last_partition() -> Option<crate::report::Partition> {
@@ -35,10 +43,7 @@ pub fn fake_tensor(t: &Tensor) -> Option<Tensor> {
 }
 
 fn known_input<R>(t: &Tensor, of: impl FnOnce(&(Tensor, Tensor, InputSpec)) -> R) -> Option<R> {
-    COMPILING.with_borrow(|compiling| {
-        let (_, inputs) = compiling.as_ref()?;
-        inputs.iter().find(|(real, ..)| real.is(t)).map(of)
-    })
+    COMPILING.with_borrow(|compiling| compiling.as_ref()?.inputs.iter().find(|(real, ..)| real.is(t)).map(of))
 }
 
 /// What is known of an input: of one of the captured graph's, what a named backend is told.
@@ -64,7 +69,6 @@ fn python_compiler(compiler: PyObjectRef, is_inference: bool) -> GraphCompiler {
     use super::graph_module::{PyGraphModule, script_module};
     use crate::python::native::tensor::{from_value, raised};
     use rustpython_vm::PyResult;
-    use std::rc::Rc;
     Rc::new(move |graph, examples| {
         rustpython_vm::vm::thread::with_current_vm(|vm| {
             let module = script_module(PyGraphModule::new(graph), vm).map_err(raised)?;
@@ -128,7 +132,7 @@ mod native {
     use rustpython_vm::types::Callable;
     use rustpython_vm::{AsObject, Py, PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
-    use crate::aot::schemas::InputSpec;
+    use crate::aot::schemas::{Config, InputSpec};
     use crate::aot::{self};
     use crate::dispatch::Value;
     use crate::dynamo::backends;
@@ -254,8 +258,9 @@ mod native {
             .and_then(|o| o.downcast_ref::<rustpython_vm::builtins::PyStr>().map(|s| s.to_string_lossy().into_owned()));
         let partitioner = if named.as_deref() == Some("min_cut") { Partitioner::MinCut } else { Partitioner::Default };
         let keep = option(&args, "keep_inference_input_mutations", vm).is_some_and(|o| o.is(&vm.ctx.true_value));
-        let compiling = super::COMPILING.with_borrow(|compiling| compiling.as_ref().map(|(number, _)| *number));
-        let mut config = backends::config(&backends::Pipeline::plain(partitioner), keep, compiling);
+        let compiling = super::COMPILING.with_borrow(|compiling| compiling.as_ref().map(|c| (c.number, c.is_outdated.clone())));
+        let (number, is_outdated) = compiling.unzip();
+        let mut config = Config { is_outdated, ..backends::config(&backends::Pipeline::plain(partitioner), keep, number) };
         if let (None, Some(split)) = (&named, partition_fn) {
             config.partition_fn = Some(backends::scripted::partition_fn(split, false));
         }

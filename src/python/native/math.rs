@@ -233,8 +233,13 @@ mod module {
     }
 
     #[pyfunction]
-    fn radians(x: ArgIntoFloat) -> f64 {
-        m::radians(x.into_float())
+    fn radians(x: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        // Dynamo traces it as a product: a symbolic number stays one.
+        if crate::python::native::tensor::symbolic_float(&x, vm).is_some() || crate::python::native::tensor::symbolic(&x, vm).is_some() {
+            return vm._mul(vm.ctx.new_float(PI / 180.0).as_object(), &x);
+        }
+        let x: ArgIntoFloat = x.try_into_value(vm)?;
+        Ok(vm.ctx.new_float(m::radians(x.into_float())).into())
     }
 
     #[pyfunction]

@@ -75,6 +75,12 @@ pub(super) fn extend_builtins(vm: &VirtualMachine) -> PyResult<()> {
         replace(vm.builtins.as_object(), name, move |plain, args, vm| tensor::builtins::extremum(name, plain, args, vm), vm)?;
     }
     replace(vm.builtins.as_object(), "sum", tensor::builtins::summed, vm)?;
+    let math = vm.import("math", 0)?;
+    for (kind, names) in NO_FLOATS {
+        for name in *names {
+            replace(&math, name, move |plain, args, vm| tracing::without_float(name, kind, plain, args, vm), vm)?;
+        }
+    }
     for (module, names) in UNKNOWN_TO_DYNAMO {
         // What a module lacks here nobody can call.
         let Ok(owner) = vm.import(*module, 0) else { continue };
@@ -101,6 +107,10 @@ fn replace(
     let plain = owner.get_attr(name, vm)?;
     owner.set_attr(name, vm.new_function(name, move |args: FuncArgs, vm: &VirtualMachine| call(&plain, args, vm)), vm)
 }
+
+/// Functions of `math` that give no float, by the class of what they give.
+const NO_FLOATS: &[(&str, &[&str])] =
+    &[("bool", &["isclose", "isfinite", "isinf", "isnan"]), ("int", &["comb", "factorial", "isqrt", "perm"])];
 
 /// Functions that CPython has in C and Dynamo does not know, by the module that PyTorch's messages name.
 const UNKNOWN_TO_DYNAMO: &[(&str, &[&str])] = &[

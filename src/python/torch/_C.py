@@ -112,6 +112,8 @@ class _SymNumber:
     def __pos__(self):
         return self
 
+    conjugate = __pos__
+
     def __abs__(self):
         return self if self >= 0 else -self
 
@@ -234,6 +236,15 @@ class SymInt(_SymNumber):
     def bit_length(self):
         return self._number().bit_length()
 
+    def bit_count(self):
+        return self._number().bit_count()
+
+    def as_integer_ratio(self):
+        return self._number().as_integer_ratio()
+
+    def to_bytes(self, *args, **kwargs):
+        return self._number().to_bytes(*args, **kwargs)
+
 
 class SymFloat(_SymNumber):
     """A symbolic float."""
@@ -248,8 +259,14 @@ class SymFloat(_SymNumber):
         result = _native._sym_op("round_to_int", self, 0) if digits is None else _native._sym_op("round", self, digits)
         return round(self._number(), digits) if result is NotImplemented else result
 
-    def is_integer(self):
-        return self._number().is_integer()
+    real = property(lambda self: self)
+    imag = property(lambda self: 0.0)
+
+    def _of_number(name):
+        return lambda self: getattr(self._number(), name)()
+
+    as_integer_ratio, hex, is_integer = _of_number("as_integer_ratio"), _of_number("hex"), _of_number("is_integer")
+    del _of_number
 
 
 class SymBool:
