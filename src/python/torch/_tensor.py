@@ -420,6 +420,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
                 given, own = str(source.dtype), str(self.dtype)
                 raise RuntimeError("Could not set tensor of type " + given + " to a tensor of type " + own)
             self.data = source
+            _native._increment_version(self)
         return self
 
     # What PyTorch writes in Python
