@@ -136,6 +136,12 @@ pub(crate) fn leave(reason: impl FnOnce() -> Unsupported, vm: &VirtualMachine) -
     break_graph(&reason()).map_err(|e| crate::python::native::tensor::raise(e, vm))
 }
 
+/// Ends the graph where the script enters a context manager that Dynamo does not know.
+pub(crate) fn leave_at_block(manager: &PyObject, vm: &VirtualMachine) -> PyResult<()> {
+    let shown = || compiled_function::variable(&manager.to_owned(), vm);
+    leave(|| Unsupported::entered_context_manager(&manager.class().name(), &shown()), vm)
+}
+
 /// A builtin that Dynamo does not trace, whatever it is given: the graph ends before the call.
 pub(crate) fn untraced_builtin(name: &str, plain: &PyObject, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
     leave(|| compiled_function::builtin_reason(name, &args), vm)?;

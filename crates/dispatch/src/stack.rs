@@ -291,16 +291,21 @@ pub fn has_layer(key: Key) -> bool {
 }
 
 thread_local! {
-    static DEFAULT_DEVICE: Cell<Device> = const { Cell::new(Device::CPU) };
+    static DEFAULT_DEVICE: Cell<Option<Device>> = const { Cell::new(None) };
 }
 
 /// Where tensors are made that do not say where: `torch.get_default_device()`.
 pub fn default_device() -> Device {
+    device_context().unwrap_or(Device::CPU)
+}
+
+/// The device that a block of `with torch.device(...)`, or `torch.set_default_device`, says; PyTorch's `DeviceContext`.
+pub fn device_context() -> Option<Device> {
     DEFAULT_DEVICE.get()
 }
 
 /// Sets it, and gives the one before.
-pub fn set_default_device(device: Device) -> Device {
+pub fn set_device_context(device: Option<Device>) -> Option<Device> {
     DEFAULT_DEVICE.replace(device)
 }
 

@@ -549,6 +549,22 @@ impl Unsupported {
         )
     }
 
+    /// A block of a context manager that Dynamo does not know: the frame is skipped.
+    pub fn entered_context_manager(class: &str, variable: &str) -> Self {
+        let reason = Self::new(
+            142,
+            "Unsupported context manager",
+            format!("Dynamo does not know how to enter a `{class}` context manager."),
+            format!("Attempted SETUP_WITH/BEFORE_WITH/LOAD_SPECIAL on {variable}"),
+            &[
+                "Avoid using the unsupported context manager.",
+                "If the context manager seems like it should be supported (e.g. torch.set_grad_enabled), then it may be the case that it was created outside the compiled region, which Dynamo does not support. Supported context managers can cross graph break boundaries only if they are local non-closure variables, or are intermediate values.",
+                "File an issue to PyTorch. Simple context managers can potentially be supported, but note that context managers can't be supported in general",
+            ],
+        );
+        Unsupported { ends_function: true, spares_callers: true, ..reason }
+    }
+
     /// Whether it is the begin of a block that cannot be captured.
     pub fn begins_block(&self) -> bool {
         self.number == 7

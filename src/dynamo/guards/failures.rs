@@ -125,6 +125,10 @@ impl CacheEntry {
         if !state.is_empty() {
             return format!("GLOBAL_STATE changed: {state}");
         }
+        // PyTorch keeps the device as a mode of `__torch_function__`.
+        if self.captured.state.device != captured.state.device {
+            return "___check_torch_function_mode_stack()".to_owned();
+        }
         let of_fact = |u: &Unmet| Failed { source: u.source.clone(), text: u.text.clone(), alias_of: u.alias_of.clone() };
         let mut failed: Vec<Failed> = unmet.iter().map(of_fact).collect();
         for want in &self.captured.touched {

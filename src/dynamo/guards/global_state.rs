@@ -1,6 +1,6 @@
 //! Settings of the whole program that compiled code depends on, besides the modes of dispatch: another one is another entry.
 
-use crate::tensor::Dtype;
+use crate::tensor::{Device, Dtype};
 use std::cell::Cell;
 
 /// Such settings.
@@ -14,6 +14,8 @@ pub struct State {
     pub threads: u32,
     /// `torch.set_default_dtype`
     pub dtype: Dtype,
+    /// `torch.set_default_device`, or a block of `with torch.device(...)`
+    pub device: Option<Device>,
 }
 
 const START: (bool, bool, u32) = (false, false, 1);
@@ -26,7 +28,8 @@ impl State {
     /// Those that hold now.
     pub fn now() -> Self {
         let (deterministic, warn_only, threads) = SAID.get();
-        State { deterministic, warn_only, threads, dtype: crate::ops::shapes::default_dtype() }
+        let (dtype, device) = (crate::ops::shapes::default_dtype(), crate::dispatch::device_context());
+        State { deterministic, warn_only, threads, dtype, device }
     }
 
     /// What differs in another state, as PyTorch names it.

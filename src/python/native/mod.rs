@@ -143,7 +143,7 @@ pub(super) fn reset() {
         while pop_layer(key).is_some() {}
     }
     crate::ops::shapes::set_default_dtype(crate::tensor::Dtype::Float32);
-    crate::dispatch::set_default_device(crate::tensor::Device::CPU);
+    crate::dispatch::set_device_context(None);
     tensor::objects::reset();
     tensor::sdp::reset();
     crate::tensor::print::set_print_options(Default::default());

@@ -172,7 +172,7 @@ def set_default_tensor_type(t):
 
 def set_default_device(device):
     """The device of tensors that do not say theirs."""
-    _C._set_default_device(torch.device("cpu" if device is None else device))
+    _C._set_default_device(None if device is None else torch.device(device))
 
 
 def get_default_device():

@@ -220,6 +220,7 @@ mod module {
     /// `torch.tensor(data, *, dtype=None, device=None, requires_grad=False)`
     #[pyfunction]
     fn tensor(args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+        let args = super::super::packet::in_device_context(&args, vm).unwrap_or(args);
         let public = || imported("torch", vm)?.get_attr("tensor", vm);
         if let Some(result) = overridden(public, &args, WrittenIn::Cpp, vm)? {
             return Ok(result);
@@ -298,8 +299,8 @@ mod module {
     }
 
     #[pyfunction]
-    fn _set_default_device(device: rustpython_vm::PyRef<super::super::objects::PyDevice>) {
-        crate::dispatch::set_default_device(device.0);
+    fn _set_default_device(device: Option<rustpython_vm::PyRef<super::super::objects::PyDevice>>) {
+        crate::dispatch::set_device_context(device.map(|device| device.0));
     }
 
     #[pyfunction]

@@ -175,7 +175,7 @@ impl Hashable for PyDevice {
 
 thread_local! {
     /// The default devices around the blocks of `with torch.device(...)` that are under way.
-    static AROUND: RefCell<Vec<Device>> = const { RefCell::new(Vec::new()) };
+    static AROUND: RefCell<Vec<Option<Device>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// No block is under way.
@@ -186,14 +186,15 @@ pub(in crate::python::native) fn reset() {
 #[pyclass(with(Constructor, Representable, Comparable, Hashable))]
 impl PyDevice {
     #[pymethod]
-    fn __enter__(zelf: rustpython_vm::PyRef<Self>) -> PyObjectRef {
-        AROUND.with_borrow_mut(|around| around.push(crate::dispatch::set_default_device(zelf.0)));
-        zelf.into()
+    fn __enter__(zelf: rustpython_vm::PyRef<Self>, vm: &VirtualMachine) -> PyResult {
+        crate::dynamo::tracing::leave_at_block(zelf.as_object(), vm)?;
+        AROUND.with_borrow_mut(|around| around.push(crate::dispatch::set_device_context(Some(zelf.0))));
+        Ok(zelf.into())
     }
     #[pymethod]
     fn __exit__(_zelf: &Py<Self>, _args: FuncArgs) {
         if let Some(before) = AROUND.with_borrow_mut(Vec::pop) {
-            crate::dispatch::set_default_device(before);
+            crate::dispatch::set_device_context(before);
         }
     }
     /// Copied and pickled as the call that makes it.

@@ -12,7 +12,9 @@ use super::bind::{Bound, bind, makes_new};
 use super::convert::{from_value, to_tensor, to_value};
 use super::errors::raise;
 use super::torch_function::{WrittenIn, overridden};
-use crate::dispatch::{Key, OpEntry, Rule, Type, Value, call, fill_factory_options, has_layer, lookup, overloads, overloads_as_called};
+use crate::dispatch::{
+    Key, OpEntry, Rule, Tags, Type, Value, call, fill_factory_options, has_layer, lookup, overloads, overloads_as_called,
+};
 use crate::dynamo::tracing::{Callee, as_written};
 use crate::error::{Error, Result};
 use crate::python::native::calls::imported;
@@ -63,6 +65,9 @@ pub fn base_name(packet: &str) -> &str {
 
 /// Calls a packet: finds the overload, dispatches, converts the result.
 pub fn call_packet(packet: &'static str, written: Written, args: &FuncArgs, vm: &VirtualMachine) -> PyResult {
+    let is_placed = matches!(written, Written::Function(prefix, _) if prefix != "torch.ops.") && is_device_constructor(packet);
+    let placed = if is_placed { in_device_context(args, vm) } else { None };
+    let args = placed.as_ref().unwrap_or(args);
     // `nonzero(as_tuple=True)` is an operator of its own.
     let as_tuple = (packet == "aten.nonzero").then(|| args.kwargs.get("as_tuple").cloned()).flatten();
     if let Some(as_tuple) = as_tuple {
@@ -93,6 +98,23 @@ pub fn call_packet(packet: &'static str, written: Written, args: &FuncArgs, vm: 
         return parts.call(args.args[0].clone(), vm);
     }
     as_written(|| callee(written), args, vm, || bind_and_run(packet, written, args, vm))
+}
+
+/// Whether a function makes a tensor on a device that it is told; `torch.normal` is told none.
+fn is_device_constructor(packet: &'static str) -> bool {
+    let is_constructor = |entry: &&'static OpEntry| entry.tags.has(Tags::FACTORY) && entry.schema.position("device").is_some();
+    packet != "aten.normal" && overloads_as_called(packet).iter().any(is_constructor)
+}
+
+/// The arguments of a function that makes a tensor, with the device that a block around the call says and the call does not.
+pub fn in_device_context(args: &FuncArgs, vm: &VirtualMachine) -> Option<FuncArgs> {
+    let device = crate::dispatch::device_context()?;
+    if args.kwargs.get("device").is_some_and(|o| !vm.is_none(o)) {
+        return None;
+    }
+    let mut placed = args.clone();
+    placed.kwargs.insert("device".into(), super::objects::PyDevice(device).into_pyobject(vm));
+    Some(placed)
 }
 
 /// The size and the value of `torch.full` with a tensor as its value, which Dynamo captures as an empty tensor that is filled.
