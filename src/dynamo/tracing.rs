@@ -34,10 +34,15 @@ pub(crate) fn capture_hook(
     vm: &rustpython_vm::VirtualMachine,
 ) -> rustpython_vm::PyResult<bool> {
     let Some(recorder) = recorder().filter(|r| r.is_traced(t)) else { return Ok(false) };
-    if higher_order_ops::hook(&recorder, t, hook, vm)? {
+    // No code makes the handle of a hook of the graph: where the script keeps it, the frame is skipped.
+    let reason = if frames::keeps_result() {
+        Unsupported::not_reconstructed("RemovableHandleVariable()")
+    } else if higher_order_ops::hook(&recorder, t, hook, vm)? {
         return Ok(true);
-    }
-    break_graph(&Unsupported::other("HOP: Unsafe side effect")).map_err(|e| crate::python::native::tensor::raise(e, vm))?;
+    } else {
+        Unsupported::other("HOP: Unsafe side effect")
+    };
+    break_graph(&reason).map_err(|e| crate::python::native::tensor::raise(e, vm))?;
     Ok(false)
 }
 

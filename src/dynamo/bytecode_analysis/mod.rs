@@ -419,6 +419,15 @@ impl Code {
         matches!(self.steps[position].op, Operation::CompareOp(_)) && self.steps.get(position + 1).is_some_and(|s| takes_value(&s.op))
     }
 
+    /// Whether something may read the result of an instruction: it is not dropped, nor stored in a variable that nothing reads.
+    pub fn keeps_result(&self, position: usize) -> bool {
+        match self.steps.get(position + 1).map(|step| step.op) {
+            Some(Operation::PopTop) => false,
+            Some(Operation::StoreFast(slot)) => self.is_live(position + 2, slot as usize),
+            _ => true,
+        }
+    }
+
     /// Whether the result of an instruction is stored in an object, a container, a global or an outer function's variable.
     pub fn stores_result(&self, position: usize) -> bool {
         let after = self.steps[position + 1..].iter().find(|s| !matches!(s.op, Operation::Swap(_) | Operation::Copy(_)));

@@ -527,6 +527,11 @@ pub fn stores_result() -> bool {
     at_instruction(Code::stores_result)
 }
 
+/// Whether something may read the result of what the script calls.
+pub fn keeps_result() -> bool {
+    at_instruction(Code::keeps_result)
+}
+
 /// Whether what runs is a comparison of the script's whose result nothing decides by at once.
 pub fn compares_for_later() -> bool {
     at_instruction(Code::compares_for_later)

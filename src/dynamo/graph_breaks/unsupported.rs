@@ -549,6 +549,22 @@ impl Unsupported {
         )
     }
 
+    /// A value that lives longer than its graph, and that no code makes anew: the frame is skipped.
+    pub fn not_reconstructed(variable: &str) -> Self {
+        let reason = Self::new(
+            92,
+            "Reconstruction failure",
+            format!("Dynamo has no bytecode reconstruction implemented for sourceless variable {variable}."),
+            variable,
+            &[
+                "If Dynamo is attempting to trace a return statement and your code is attempting to return a variable that Dynamo cannot reconstruct, then remove it from the return statement.",
+                "This graph break may have been caused by an earlier graph break. Resolving the earlier graph break may resolve this one.",
+                "Report an issue to PyTorch if you need reconstrtuction support. Note that objects that don't have reconstruction rules may be fundamentally unreconstructable.",
+            ],
+        );
+        Unsupported { ends_function: true, spares_callers: true, ..reason }
+    }
+
     /// A block of a context manager that Dynamo does not know: the frame is skipped.
     pub fn entered_context_manager(class: &str, variable: &str) -> Self {
         let reason = Self::new(
