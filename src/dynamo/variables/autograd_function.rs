@@ -296,7 +296,7 @@ fn call(cls: &PyObjectRef, args: Vec<PyObjectRef>, recorder: Option<Rc<Recorder>
     if single { Ok(wrapped.remove(0)) } else { Ok(vm.ctx.new_tuple(wrapped).into()) }
 }
 
-/// Suspends capture for a block.
+/// Suspends capture for a block; transforms that the script is in go on.
 #[pyclass(module = "torch._native_compile", name = "Suspended")]
 #[derive(Debug, PyPayload)]
 pub struct Suspended(RefCell<Option<Guard>>);
@@ -320,7 +320,7 @@ impl Suspended {
 impl Suspended {
     #[pymethod]
     fn __enter__(zelf: rustpython_vm::PyRef<Self>) -> PyObjectRef {
-        *zelf.0.borrow_mut() = Some(Guard(crate::dispatch::Exclude::only(crate::dispatch::Key::Capture)));
+        *zelf.0.borrow_mut() = Some(Guard(crate::dispatch::Exclude::capture_too()));
         zelf.into()
     }
 

@@ -57,11 +57,8 @@ class _autograd:
     _saved_tensors_hooks_get_disabled_error_message = staticmethod(_native._saved_tensors_hooks_get_disabled_error_message)
     SavedTensor = _native.SavedTensor
     _make_saved_tensor = staticmethod(_native._make_saved_tensor)
-    _saved_tensors_hooks_disable = staticmethod(_native._saved_tensors_hooks_set_disabled)
-
-    @staticmethod
-    def _saved_tensors_hooks_enable():
-        _native._saved_tensors_hooks_set_disabled(None)
+    _saved_tensors_hooks_disable = staticmethod(_native._saved_tensors_hooks_disable)
+    _saved_tensors_hooks_enable = staticmethod(_native._saved_tensors_hooks_enable)
 
 
 class _SymNumber:

@@ -493,8 +493,13 @@ mod module {
     }
 
     #[pyfunction]
-    fn _saved_tensors_hooks_set_disabled(message: Option<String>) {
-        crate::python::native::tensor::saved_hooks::set_disabled(message);
+    fn _saved_tensors_hooks_disable(message: String, vm: &VirtualMachine) -> PyResult<()> {
+        crate::python::native::tensor::saved_hooks::disable(message).map_err(|e| raise(e, vm))
+    }
+
+    #[pyfunction]
+    fn _saved_tensors_hooks_enable() {
+        crate::python::native::tensor::saved_hooks::enable();
     }
 
     /// The number of the backward that is running; -1 outside of one.

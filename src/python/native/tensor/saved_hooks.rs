@@ -24,9 +24,18 @@ pub fn disabled() -> Option<String> {
     DISABLED.with_borrow(Clone::clone)
 }
 
-/// Refuses hooks from now on, or allows them again.
-pub fn set_disabled(message: Option<String>) {
-    DISABLED.set(message);
+/// Refuses hooks from now on, for this reason; an error where there are some.
+pub fn disable(message: String) -> Result<()> {
+    if top_saved_tensor_hooks().is_some() {
+        return Err(Error::runtime(message));
+    }
+    DISABLED.set(Some(message));
+    Ok(())
+}
+
+/// Allows hooks again.
+pub fn enable() {
+    DISABLED.set(None);
 }
 
 struct Hooks {

@@ -7,17 +7,22 @@ import functools
 import torch
 from torch import _native_aot, _native_compile
 from torch import _native_transforms as _native
+from torch.autograd.graph import disable_saved_tensors_hooks
 from torch._functorch.vmap import _touch_all, _vmap_list, vmap
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten, treespec_pprint
 
 _TENSOR = torch.Tensor
+_NO_HOOKS = (
+    "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your use case."
+)
 
 
 class _Level:
-    """A level of `grad` for a block."""
+    """A level of `grad` for a block. What is saved in it belongs to the level: hooks would see it in no level, so there may be none."""
 
     def __enter__(self):
-        self.grad = torch.enable_grad()
+        self.grad, self.hooks = torch.enable_grad(), disable_saved_tensors_hooks(_NO_HOOKS)
+        self.hooks.__enter__()
         self.number = _native._grad_increment_nesting()
         self.grad.__enter__()
         return self.number
@@ -25,6 +30,7 @@ class _Level:
     def __exit__(self, *args):
         self.grad.__exit__(*args)
         _native._decrement_nesting()
+        self.hooks.__exit__(*args)
 
 
 def _wrap(tree, level):
