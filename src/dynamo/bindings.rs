@@ -163,6 +163,25 @@ mod native {
         crate::dynamo::variables::torch::call_as_one(&public, &implementation, &func_args(&args, &kwargs), vm)
     }
 
+    /// The number that one of numpy's scalars, given as the tensor that a graph has of it, is in this call, on which the graph is guarded.
+    #[pyfunction]
+    fn _guard_on_number(t: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
+        let Some((recorder, t)) = call::recorder().zip(crate::python::native::tensor::to_tensor(&t)) else { return Ok(()) };
+        recorder.number_of_numpy(&t).map(drop).map_err(|e| raise(e, vm))
+    }
+
+    /// `_call_of_numpy(name, implementation, args, kwargs)`: a call of numpy's, which counts as one of Dynamo's wrapper of that name.
+    #[pyfunction]
+    fn _call_of_numpy(
+        name: PyStrRef,
+        implementation: PyObjectRef,
+        args: rustpython_vm::builtins::PyTupleRef,
+        kwargs: rustpython_vm::builtins::PyDictRef,
+        vm: &VirtualMachine,
+    ) -> PyResult {
+        crate::dynamo::variables::torch::call_of_numpy(&name.to_string_lossy(), &implementation, &func_args(&args, &kwargs), vm)
+    }
+
     /// Breaks the graph before a backward, which is one of its own.
     #[pyfunction]
     fn _end_for_backward(vm: &VirtualMachine) -> PyResult<()> {

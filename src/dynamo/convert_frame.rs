@@ -9,7 +9,7 @@ use super::backends::{Backend, backend_failed, compile_graph, freezing};
 use super::cache::MOST_REASONS;
 use super::cache::compiled_function::{
     CompiledFunction, count, count_frame, dynamo_error, ends_in_break, exception, forget_numbers, next_graph, note_compile_time,
-    note_recompiled, reached_limit, recompile_limit, stance,
+    note_recompiled, reached_limit, recompile_limit, specialize_memos, stance,
 };
 use super::cache::found_inputs;
 use super::eval_frame::call::{called_from, is_whole};
@@ -275,10 +275,15 @@ fn compile_until_it_holds(
     };
     emit(Event::Captured { region: reported.clone() });
     let start = Instant::now();
-    let compiled = compile_graph(function, &captured, number);
+    // Numbers of inputs that are symbols no tensor takes the place of: Dynamo captures the graph again, once.
+    let is_abandoned = matches!(function.asked.backend, Backend::Named(_)) && specialize_memos(&captured.float_memos());
+    let compiled = compile_graph(function, &captured, number, is_abandoned);
     note_compile_time(start.elapsed().as_secs_f64());
     // Only AOTAutograd has a graph captured again: what another backend compiled takes the floats as they are.
     let needed = captured.env.restarting_floats();
+    if compiled.is_err() && needed.is_empty() && is_abandoned {
+        return compile_until_it_holds((function, place), captured, about);
+    }
     if needed.is_empty() {
         let compiled = match compiled {
             Err(_) if switch("suppress_errors") => {

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use rustpython_vm::builtins::{PyDict, PyDictRef, PyFunction, PyList, PySet, PyStr, PyTuple, PyType};
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyRef, PyResult, VirtualMachine};
 
-use crate::python::native::tensor::{to_tensor, wrap};
+use crate::python::native::tensor::{numpy_input, to_tensor, wrap};
 
 /// The Python values that a call starts from: arguments by name, and what the function closes over.
 pub type Locals = Vec<(Rc<str>, PyObjectRef)>;
@@ -37,6 +37,8 @@ pub enum Source {
     ClassDict(Rc<Source>, usize),
     /// What is built in.
     Builtin(Rc<str>),
+    /// The tensor of one of numpy's arrays or scalars: `___from_numpy(L['x'])`.
+    Numpy(Rc<Source>),
 }
 
 /// An attribute that an object has itself.
@@ -188,6 +190,7 @@ impl Source {
             Source::Cell(base, index) => cell(&*base.value(locals, vm)?, *index, vm),
             Source::ClassDict(base, index) => base.value(locals, vm)?.class().mro_collect().into_iter().nth(*index).map(Into::into),
             Source::Builtin(name) => vm.builtins.get_attr(vm.ctx.intern_str(&**name), vm).ok(),
+            Source::Numpy(base) => wrap(&numpy_input(&*base.value(locals, vm)?, vm)?, vm).ok(),
         }
     }
 
@@ -211,6 +214,7 @@ impl Source {
             Source::ClassDict(base, 0) => format!("dict(type({}).__dict__)", base.text(vm)),
             Source::ClassDict(base, index) => format!("dict(type({}).__mro__[{index}].__dict__)", base.text(vm)),
             Source::Builtin(name) => format!("G['__builtins_dict___1']['{name}']"),
+            Source::Numpy(base) => format!("___from_numpy({})", base.text(vm)),
         }
     }
 
@@ -231,6 +235,7 @@ impl Source {
             }
             Source::Key(base, key) => item(&base.shown(vm), &key.repr(vm).map(|s| s.to_string_lossy().into_owned()).unwrap_or_default()),
             Source::Index(base, index) => format!("GetItemSource(base={}, index={index}, index_is_slice=False)", base.shown(vm)),
+            Source::Numpy(base) => format!("NumpyTensorSource(base={})", base.shown(vm)),
             Source::Entry(..) | Source::Cell(..) | Source::ClassDict(..) | Source::Builtin(_) => self.text(vm),
         }
     }
@@ -244,6 +249,7 @@ impl Source {
             Source::Builtin(_) => (true, "__builtins_dict___1".into()),
             Source::Attr(base, _) | Source::Module(base, _) | Source::Key(base, _) => base.root(),
             Source::Index(base, _) | Source::Entry(base, _) | Source::Cell(base, _) | Source::ClassDict(base, _) => base.root(),
+            Source::Numpy(base) => base.root(),
         }
     }
 
@@ -274,6 +280,7 @@ impl Source {
         | Source::Key(base, _)
         | Source::Entry(base, _)
         | Source::Cell(base, _)
+        | Source::Numpy(base)
         | Source::ClassDict(base, _)) = self
         else {
             return Vec::new();
@@ -313,7 +320,7 @@ impl Source {
                 .value(locals, vm)
                 .and_then(|o| cell_at(&o, *index, vm))
                 .is_some_and(|cell| cell.set_attr("cell_contents", value, vm).is_ok()),
-            Source::Module(..) | Source::ClassDict(..) | Source::Builtin(_) => false,
+            Source::Module(..) | Source::ClassDict(..) | Source::Builtin(_) | Source::Numpy(_) => false,
         }
     }
 }
@@ -328,6 +335,9 @@ fn quoted(text: &str) -> Option<(&str, &str)> {
 impl Source {
     /// The path that a guard's text says; `None` for one with other keys than strings and numbers.
     pub fn parse(text: &str, globals: Option<&PyDictRef>, vm: &VirtualMachine) -> Option<Rc<Source>> {
+        if let Some(inner) = text.strip_prefix("___from_numpy(").and_then(|rest| rest.strip_suffix(')')) {
+            return Some(Rc::new(Source::Numpy(Source::parse(inner, globals, vm)?)));
+        }
         let is_local = text.starts_with("L[");
         let (name, rest) = quoted(text.strip_prefix("L[").or_else(|| text.strip_prefix("G["))?)?;
         let mut rest = rest.strip_prefix(']')?;

@@ -655,5 +655,8 @@ fn register_aliases(b: &mut OpBuilder) {
         "divide.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor" => "div.Tensor_mode" ("self", "other") (rounding_mode) "`self / other`, optionally rounded.";
         "divide.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor" => "div.Scalar_mode" ("self", "other") (rounding_mode) "`self / other`, optionally rounded.";
     }
+    for alias in ["subtract.Tensor", "multiply.Tensor", "divide.Tensor", "divide.Tensor_mode", "true_divide.Tensor"] {
+        b.at(alias).tags(Tags::NUMBERS_AS_TENSORS);
+    }
     b.at("true_divide.Tensor").tags(Tags::POINTWISE);
 }

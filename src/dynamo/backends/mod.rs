@@ -173,18 +173,19 @@ pub fn as_tensors(values: Vec<Value>) -> Result<Vec<Tensor>> {
         .collect()
 }
 
-/// Whether AOTAutograd wants the graph traced again, once it has put tensors in the place of floats.
-fn is_outdated(captured: &CapturedGraph) -> Rc<dyn Fn() -> bool> {
+/// Whether AOTAutograd wants the graph traced again, once it has put tensors in the place of floats: it does where the graph
+/// `is_abandoned` anyhow.
+fn is_outdated(captured: &CapturedGraph, is_abandoned: bool) -> Rc<dyn Fn() -> bool> {
     let (env, unread) = (captured.env.clone(), captured.unread_floats());
     Rc::new(move || {
         // Floats that no tensor takes the place of are numbers, also those that nothing computes with.
         unread.iter().for_each(SymFloat::needs_numbers);
-        env.restart_with_numbers()
+        env.restart_with_numbers() || is_abandoned
     })
 }
 
-/// Compiles a graph by the backend that was asked for.
-pub fn compile_graph(function: &CompiledFunction, captured: &CapturedGraph, number: u32) -> Result<Runner> {
+/// Compiles a captured graph. One that `is_abandoned` AOTAutograd traces, and asks for it to be captured again.
+pub fn compile_graph(function: &CompiledFunction, captured: &CapturedGraph, number: u32, is_abandoned: bool) -> Result<Runner> {
     let graph = captured.traced();
     match &function.asked.backend {
         Backend::Named(name) => match pipeline(name)? {
@@ -194,7 +195,7 @@ pub fn compile_graph(function: &CompiledFunction, captured: &CapturedGraph, numb
                 let given = specs.clone();
                 let f: aot::Function =
                     Rc::new(move |inputs| replay_graph(&graph, &mut given.iter().zip(inputs).map(|(spec, t)| spec.argument(t)).collect()));
-                let is_outdated = Some(is_outdated(captured));
+                let is_outdated = Some(is_outdated(captured, is_abandoned));
                 let freezing = freezing::freezing(captured, pipeline.passes.is_some());
                 let mut config = Config { is_outdated, freezing, ..config(&pipeline, true, Some(number)) };
                 checked::look_at(&mut config, Some(&captured.graph));

@@ -32,6 +32,8 @@ thread_local! {
     static FUNCTIONS: RefCell<Rc<Functions>> = RefCell::default();
     /// Codes of functions that others close over, in the order of the variables.
     static CLOSURES: RefCell<Vec<Vec<Option<PyObjectRef>>>> = const { RefCell::new(Vec::new()) };
+    /// The numbers of symbols that inputs' own numbers were, and that are specialized.
+    static MEMOS: RefCell<HashSet<u32>> = RefCell::default();
     static NEXT_GRAPH: Cell<u32> = const { Cell::new(0) };
     static NEXT_COMPILATION: Cell<u32> = const { Cell::new(0) };
     static NEXT_FRAME: Cell<u32> = const { Cell::new(0) };
@@ -274,8 +276,14 @@ pub fn functions_of(code: &PyObject) -> Vec<Rc<CompiledFunction>> {
     FUNCTIONS.with_borrow(|known| known.iter().filter(|(c, _)| c.is(code)).map(|(_, f)| f.clone()).collect())
 }
 
+/// Notes that symbols of inputs' own numbers are specialized; whether one was not before. Dynamo knows them by their names.
+pub fn specialize_memos(numbers: &[u32]) -> bool {
+    MEMOS.with_borrow_mut(|known| numbers.iter().filter(|number| known.insert(**number)).count() > 0)
+}
+
 /// Forgets which floats were specialized: Dynamo does when it restarts its analysis because of a graph break.
 pub fn forget_numbers() {
+    MEMOS.take();
     FUNCTIONS.with_borrow(Clone::clone).iter().for_each(|(_, function)| function.values.forget_numbers());
 }
 
@@ -283,6 +291,7 @@ pub fn forget_numbers() {
 pub fn forget() {
     NEXT_FRAME.set(0);
     CLOSURES.take();
+    MEMOS.take();
     crate::python::span::reset_left_out();
     FUNCTIONS.with_borrow(Clone::clone).iter().for_each(|(_, function)| function.reset());
 }

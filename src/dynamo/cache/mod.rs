@@ -277,9 +277,15 @@ impl CacheEntry {
             },
         };
         let values = self.captured.witnesses.iter().filter_map(|w| Some((w.symbol.clone(), read(w)?))).collect();
-        let float = |origin: &str| match number(origin)? {
-            Number::Float(f) => Some(f),
-            Number::Int(_) => None,
+        let of_input = |origin: &str| {
+            let place = origin.strip_suffix(".item()")?;
+            let input = self.captured.touched.iter().position(|input| input.source.source == place)?;
+            super::output_graph::symbolic_numbers::float_of(tensors.get(input)?.as_ref()?)
+        };
+        let float = |origin: &str| match number(origin) {
+            Some(Number::Float(f)) => Some(f),
+            Some(Number::Int(_)) => None,
+            None => of_input(origin),
         };
         self.holds_for(&values, &float).then_some(Admitted { tensors, values })
     }

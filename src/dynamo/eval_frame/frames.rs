@@ -17,7 +17,7 @@ use crate::dynamo::resume_functions::ResumeFunction;
 use crate::dynamo::side_effects::escapes;
 use crate::dynamo::source::{Locals, own_attribute, set_variable};
 use crate::dynamo::symbolic_convert::{Resumed, UnderWay};
-use crate::python::native::tensor::{TensorBase, condition, float_hint, symbolic, symbolic_float, symbolic_hint, wrap};
+use crate::python::native::tensor::{TensorBase, array_memory, condition, float_hint, symbolic, symbolic_float, symbolic_hint, wrap};
 use crate::python::span::{FrameMark, LibraryFile, Standing, frames_above};
 use crate::tensor::Tensor;
 
@@ -69,7 +69,7 @@ fn tensors(o: &PyObject, found: &mut Vec<Held>, vm: &VirtualMachine) {
     });
 }
 
-/// The tensors of a list, tuple or dictionary that nothing else holds than what holds it: they go when it goes. `owners` are the
+/// The tensors of a list, tuple or dictionary, or of numpy's array, that nothing else holds than what holds it: they go when it goes. `owners` are the
 /// references to it that are known.
 fn held_alone(o: &PyObject, owners: usize, depth: usize, found: &mut Vec<usize>) {
     if depth > 0 && o.downcast_ref::<TensorBase>().is_some() {
@@ -84,6 +84,8 @@ fn held_alone(o: &PyObject, owners: usize, depth: usize, found: &mut Vec<usize>)
         dict.into_iter().for_each(|(_, v)| held_alone(&v, 2, depth + 1, found));
     } else if let Some(items) = crate::python::native::tensor::items(o) {
         items.iter().for_each(|i| held_alone(i, 2, depth + 1, found));
+    } else if let Some(memory) = array_memory(o) {
+        held_alone(&memory, 2, depth + 1, found);
     }
 }
 

@@ -10,6 +10,7 @@ use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, VirtualMachine};
 
 use crate::dynamo::bytecode_analysis::Code;
 use crate::dynamo::bytecode_analysis::instruction::{Operation, Step};
+use crate::dynamo::settings::switch;
 use crate::dynamo::source::own_attribute;
 use crate::python::native::tensor::TensorBase;
 
@@ -163,7 +164,8 @@ fn names_torch(code: &Py<PyCode>, globals: &PyDictRef, vm: &VirtualMachine) -> b
 /// Whether a value is a tensor or a module, or a list, a tuple or a dictionary that holds one.
 pub fn holds_tensor(o: &PyObject, depth: usize, vm: &VirtualMachine) -> bool {
     const DEPTH: usize = 8;
-    if o.downcast_ref::<TensorBase>().is_some() || own_attribute(o, "_modules", vm).is_some() {
+    let is_of_numpy = || o.class().has_attr(vm.ctx.intern_str("__torch_input__")) && switch("trace_numpy");
+    if o.downcast_ref::<TensorBase>().is_some() || is_of_numpy() || own_attribute(o, "_modules", vm).is_some() {
         return true;
     }
     if let Some(class) = o.downcast_ref::<PyType>() {

@@ -8,6 +8,7 @@ type Make = fn(&[Option<String>]) -> Unsupported;
 /// Every kind, by its name. What a title says stands with the kind, so that a name that is none is no title by mistake.
 const KINDS: &[(&str, Make)] = &[
     ("backward", |_| Unsupported::backward()),
+    ("branch", |_| Unsupported::branch(None)),
     ("builtin", |args| {
         let kind = [format!("functions.{}", text(args, 2))];
         Unsupported::builtin(text(args, 0), &[text(args, 1).to_owned()], &kind)

@@ -55,12 +55,12 @@ impl Unsupported {
         )
     }
 
-    /// numpy in a compiled function, which PyTorch traces and this does not.
+    /// A call of numpy in a compiled function that nothing stands for in a graph.
     pub fn numpy(title: &str) -> Self {
         Self::new(
             0,
             title,
-            "PyTorch traces numpy into the graph. The playground runs it outside of graphs, as PyTorch does under torch._dynamo.config.trace_numpy = False.",
+            "numpy is traced as functions of tensors. There is none for this call, or torch._dynamo.config.trace_numpy is False.",
             "",
             &["Write the torch function of the same name instead."],
         )

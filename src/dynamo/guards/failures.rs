@@ -79,6 +79,11 @@ fn places(source: &str) -> Vec<&str> {
     found
 }
 
+/// Where the object is that a tensor is found in: one of numpy's arrays or scalars, or the tensor itself.
+fn held_at(source: &str) -> &str {
+    source.strip_prefix("___from_numpy(").and_then(|rest| rest.strip_suffix(')')).unwrap_or(source)
+}
+
 impl Failures {
     fn note(&mut self, source: &str) {
         self.count += 1;
@@ -139,7 +144,7 @@ impl CacheEntry {
             };
             if let Some(text) = captured.input_named(&want.source.name).and_then(check) {
                 failed.push(Failed { source: want.source.source.clone(), text, alias_of: None });
-            } else if let (None, Some(class)) = (captured.input_named(&want.source.name), others.get(&want.source.source)) {
+            } else if let (None, Some(class)) = (captured.input_named(&want.source.name), others.get(held_at(&want.source.source))) {
                 let source = want.source.source.clone();
                 let text = format!("expected type of '{}' to be <class 'torch.Tensor'>, but found {class}", strip_locals(&source));
                 failed.push(Failed { source, text, alias_of: None });

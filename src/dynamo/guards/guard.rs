@@ -256,7 +256,11 @@ impl Fact {
         {
             return format!("CodeGuardAccessor: Not a function on {}.__code__", strip_locals(&self.source.text(vm)));
         }
-        if let (Kind::Type(class), Some(found)) = (&self.kind, self.source.value(locals, vm))
+        let held = match &*self.source {
+            Source::Numpy(held) => held,
+            _ => &self.source,
+        };
+        if let (Kind::Type(class), Some(found)) = (&self.kind, held.value(locals, vm))
             && class.downcast_ref::<PyType>().is_some_and(|c| c.fast_issubclass(TensorBase::static_type()))
         {
             let (source, wanted, found) = (strip_locals(&self.source.text(vm)), repr(class, vm), repr(found.class().as_object(), vm));

@@ -2,6 +2,7 @@
 
 use super::graph_arg::GraphArg;
 use super::single_calls::inline_single_calls;
+use super::symbolic_numbers::float_of;
 use super::torch_calls::{shown, with_source_fns};
 use super::tracer::Recorder;
 use crate::aot::BackwardState;
@@ -11,7 +12,7 @@ use crate::dynamo::guards::global_state::State;
 use crate::error::{Error, Result};
 use crate::graph::{self, Arg, FakeValue, Graph, NodeId, Opcode, Target, WrittenCall};
 use crate::shape::{Expr, FloatExpr, ShapeEnv, SymFloat, SymInt, Symbol, SymbolInfo};
-use crate::tensor::{Dtype, Tensor};
+use crate::tensor::{Device, Dtype, Tensor};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -53,6 +54,18 @@ impl CapturedGraph {
             input.real = input.fake_tensor.clone();
         }
         self
+    }
+
+    /// The numbers of the symbols that fake tensors of inputs know their own numbers as: of tensors without axes on the CPU, in double
+    /// precision.
+    pub fn float_memos(&self) -> Vec<u32> {
+        let memo = |input: &GraphArg| {
+            let t = &input.real;
+            let is_of_cpu = t.dim() == 0 && t.dtype() == Dtype::Float64 && t.device() == Device::CPU && input.spec.subclass.is_none();
+            let is_known = is_of_cpu && !input.source.is_number && float_of(t).is_some_and(f64::is_finite);
+            input.source.numbers.first().copied().filter(|_| is_known)
+        };
+        self.inputs.iter().filter_map(memo).collect()
     }
 
     /// The graph with floats as the numbers that they are: those are no inputs any more.

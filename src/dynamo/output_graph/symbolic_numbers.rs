@@ -21,6 +21,12 @@ pub(in crate::dynamo) fn number_of(t: &Tensor) -> Option<i64> {
     crate::aten!("_local_scalar_dense", t).ok()?.int().ok()
 }
 
+/// The float that a tensor of one element holds.
+pub(in crate::dynamo) fn float_of(t: &Tensor) -> Option<f64> {
+    let _below = crate::dispatch::Exclude::down_to(Key::Autograd);
+    crate::aten!("_local_scalar_dense", t).ok().filter(|_| t.dtype().is_floating())?.float().ok()
+}
+
 impl Recorder {
     /// A symbol for a Python number of the call, which becomes an input where it is used. `number` is that of its source.
     pub fn number(&self, source: &str, number: u32, value: i64) -> SymInt {
@@ -240,6 +246,34 @@ impl Recorder {
         self.output().stacks.borrow_mut().insert(id, (self.place(), inputs));
         self.output().scalars.borrow_mut().insert(fake_tensor.id(), number.clone());
         Ok(Some(number))
+    }
+
+    /// The number that one of numpy's scalars, which is an input of the graph, is in this call: the graph is guarded on it. None for
+    /// another tensor, and for a complex number.
+    pub fn number_of_numpy(&self, t: &Tensor) -> Result<Option<Value>> {
+        let fake_tensor = self.wrap_tensor(t)?;
+        let is_scalar = |i: &GraphArg| i.fake_tensor.is(&fake_tensor) && i.source.source.starts_with("___from_numpy(") && i.real.dim() == 0;
+        let Some(index) = self.output().inputs.borrow().iter().position(is_scalar) else { return Ok(None) };
+        let input = self.output().inputs.borrow()[index].clone();
+        let known = self.output().scalars.borrow().get(&fake_tensor.id()).cloned();
+        let number = match known {
+            Some(number) => number,
+            None if input.real.dtype().is_integral() => {
+                let value = number_of(&input.real).unwrap_or_default();
+                Value::Int(self.output().symbols.borrow_mut().item(&input.source, index, value))
+            }
+            None => {
+                let Some(value) = float_of(&input.real) else { return Ok(None) };
+                let (source, number) = (format!("{}.item()", input.source.source), input.source.numbers.first().copied().unwrap_or(0));
+                Value::SymFloat(self.output().symbols.borrow_mut().float(&source, number, value))
+            }
+        };
+        self.output().scalars.borrow_mut().insert(fake_tensor.id(), number.clone());
+        Ok(Some(match number {
+            Value::Int(size) => Value::Int(SymInt::Int(size.guard_int()?)),
+            Value::SymFloat(float) => Value::Float(float.guard_float()?),
+            other => other,
+        }))
     }
 
     /// Whether a tensor is an input with one integer that nothing has written to: Dynamo knows its number, as the fake tensor does.

@@ -12,7 +12,7 @@ use crate::dynamo::guards::guard::{Fact, Kind, MODULE_INTEGER};
 use crate::dynamo::source::{
     Source, attribute_of_class, class_with, count, deque, entry, field, gradient, has_attribute, is_known_dict, own_attribute, submodule,
 };
-use crate::python::native::tensor::TensorBase;
+use crate::python::native::tensor::{TensorBase, numpy_input, wrap};
 use crate::python::span::is_beside;
 
 /// Whether a constant of this type is compared by value.
@@ -54,6 +54,11 @@ fn is_of_module(source: &Source) -> bool {
 
 pub(super) fn is_module(o: &PyObject, vm: &VirtualMachine) -> bool {
     own_attribute(o, "_modules", vm).is_some() && own_attribute(o, "_parameters", vm).is_some()
+}
+
+/// Whether it is one of numpy's arrays or scalars, of which a graph has the tensor: that one's guard says all that is asked of it.
+pub(super) fn is_of_numpy(o: &PyObject, vm: &VirtualMachine) -> bool {
+    o.class().has_attr(vm.ctx.intern_str("__torch_input__"))
 }
 
 pub(super) fn is_tensor(o: &PyObject) -> bool {
@@ -185,6 +190,13 @@ impl Reader<'_> {
         let vm = self.vm;
         if is_tensor(o) {
             self.note(source, Kind::Type(o.class().to_owned().into()), None);
+            return;
+        }
+        if is_of_numpy(o, vm) {
+            // What is guarded is the tensor that stands for it.
+            if let Some(input) = numpy_input(o, vm).and_then(|t| wrap(&t, vm).ok()) {
+                self.note(&Rc::new(Source::Numpy(source.clone())), Kind::Type(input.class().to_owned().into()), None);
+            }
             return;
         }
         if is_constant(o, vm) {

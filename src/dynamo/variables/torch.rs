@@ -449,6 +449,13 @@ pub fn call_as_one(public: &PyObject, implementation: &PyObject, args: &FuncArgs
     })
 }
 
+/// A call of numpy's: one of the wrapper that Dynamo calls it through.
+pub fn call_of_numpy(name: &str, implementation: &PyObject, args: &FuncArgs, vm: &VirtualMachine) -> PyResult {
+    let callee = || Callee::Function(format!("torch__dynamo_utils_{name}"), name.to_owned());
+    // Operands are no variables' values: those are arrays.
+    at_depth(usize::MAX, callee, args, vm, || implementation.call(args.clone(), vm))
+}
+
 /// A call of a function of the library's that raised, as PyTorch says which call of a graph failed.
 fn raised_by(function: &PyObject, args: &FuncArgs, recorder: &Recorder, vm: &VirtualMachine) -> String {
     let repr = |o: &PyObject| o.repr(vm).map_or_else(|_| String::new(), |s| s.to_string_lossy().into_owned());

@@ -225,8 +225,9 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     @asks
     def numpy(self, *, force=False):
         from numpy._array import of_tensor
+        from numpy._capture import traces
 
-        if _native_compile._is_compiling():
+        if _native_compile._is_compiling() and not traces():
             _native_compile._graph_break("numpy", "Tensor.numpy() with trace_numpy=False")
             with _native_compile._suspended():
                 return of_tensor(self, force)

@@ -77,8 +77,9 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
 def from_numpy(ndarray):
     """A tensor over an array's memory."""
     from numpy._array import to_tensor
+    from numpy._capture import traces
 
-    if _native_compile._is_compiling():
+    if _native_compile._is_compiling() and not traces():
         _native_compile._graph_break("numpy", "call `torch.from_numpy` with `torch._dynamo.config.trace_numpy=False`")
         with _native_compile._suspended():
             return _native_compile._returned(to_tensor(ndarray))

@@ -1,4 +1,4 @@
-# numpy in compiled functions: values alone, since graphs end where numpy is called.
+# numpy in compiled functions beside tensors: what modules, globals and arguments hold, loops, random numbers.
 import numpy as np
 import torch
 
@@ -97,7 +97,7 @@ print(looped(torch.ones(2)))
 
 @torch.compile(backend="aot_eager")
 def picked(x, keep):
-    return x[torch.from_numpy(keep)] * 2, x[np.array([0, 1])] + 1, x.clamp(max=np.float64(1.5))
+    return x[torch.from_numpy(keep).logical_not()] * 2, x[np.array([0, 1])] + 1, x.clamp(max=np.float64(1.5))
 
 
 print(picked(torch.arange(3.0), np.array([True, False, True])))

@@ -284,6 +284,10 @@ fn integer(o: &PyObject, reads: &Reads, vm: &VirtualMachine) -> Option<Value> {
         return Some(Value::Int(SymInt::Int(i)));
     }
     if let Some(t) = to_tensor(o) {
+        let of_numpy = crate::dynamo::tracing::recorder().and_then(|r| r.number_of_numpy(&t).ok().flatten());
+        if let Some(number @ Value::Int(_)) = of_numpy {
+            return Some(number);
+        }
         return (t.dim() == 0 && t.dtype().is_integral() && t.dtype() != Dtype::Bool).then(|| number(&t, reads)).flatten();
     }
     // Whatever has `__index__` (an enum of integers), but no float.

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use num_traits::ToPrimitive;
 use rustpython_vm::builtins::{PyComplex, PyFloat, PyInt, PyList, PyStr, PyTuple};
+use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
 use super::objects::{PyDevice, PyDtype, PyGenerator, PyLayout, PyMemoryFormat};
@@ -97,6 +98,51 @@ pub fn numpy_number(object: &PyObject, vm: &VirtualMachine) -> Option<PyObjectRe
     let is_scalar =
         object.class().has_attr(vm.ctx.intern_str("__torch_array__")) && object.class().has_attr(vm.ctx.intern_str("__trunc__"));
     if is_scalar { object.get_attr("_value", vm).ok() } else { None }
+}
+
+/// Arguments of a call that is captured with tensors for numpy's arrays and scalars, which are inputs of the graph. None where there are
+/// none.
+pub fn with_numpy_inputs(args: &FuncArgs, vm: &VirtualMachine) -> Option<FuncArgs> {
+    fn one(object: &PyObject, depth: usize, vm: &VirtualMachine) -> Option<PyObjectRef> {
+        if let Some(input) = numpy_input(object, vm) {
+            return wrap(&input, vm).ok();
+        }
+        let held = items(object).filter(|_| depth < DEEPEST_LIST)?;
+        let found: Vec<Option<PyObjectRef>> = held.iter().map(|item| one(item, depth + 1, vm)).collect();
+        if found.iter().all(Option::is_none) {
+            return None;
+        }
+        let new = found.into_iter().zip(held).map(|(found, item)| found.unwrap_or(item)).collect();
+        Some(if object.downcast_ref::<PyList>().is_some() { vm.ctx.new_list(new).into() } else { vm.ctx.new_tuple(new).into() })
+    }
+    crate::dynamo::tracing::recorder()?;
+    let mut given: Option<FuncArgs> = None;
+    for (i, object) in args.args.iter().enumerate() {
+        if let Some(input) = one(object, 0, vm) {
+            given.get_or_insert_with(|| args.clone()).args[i] = input;
+        }
+    }
+    for (name, object) in &args.kwargs {
+        if let Some(input) = one(object, 0, vm) {
+            given.get_or_insert_with(|| args.clone()).kwargs.insert(name.clone(), input);
+        }
+    }
+    given
+}
+
+/// The tensor that a captured graph has one of numpy's arrays or scalars as.
+pub fn numpy_input(object: &PyObject, vm: &VirtualMachine) -> Option<Tensor> {
+    let is_one = object.class().has_attr(vm.ctx.intern_str("__torch_input__"));
+    to_tensor(&*is_one.then(|| vm.call_method(object, "__torch_input__", ()).ok()).flatten()?)
+}
+
+/// The object of the tensor that one of numpy's arrays is held in.
+pub fn array_memory(object: &PyObject) -> Option<PyObjectRef> {
+    rustpython_vm::vm::thread::with_current_vm(|vm| {
+        let class = object.class();
+        let is_array = class.has_attr(vm.ctx.intern_str("__torch_array__")) && !class.has_attr(vm.ctx.intern_str("__trunc__"));
+        if is_array { object.get_attr("_p", vm).ok() } else { None }
+    })
 }
 
 /// The tensor that one of numpy's arrays or scalars is held in (`src/python/stdlib/numpy/_array.py`).

@@ -11,7 +11,7 @@ use super::packet;
 use super::payload::wrap;
 use crate::dispatch::Value;
 use crate::ops::shapes::default_dtype;
-use crate::tensor::{Dtype, Number, Tensor};
+use crate::tensor::{Device, Dtype, Number, Tensor};
 
 /// How deep lists of a tensor's data may lie in each other.
 const MOST_DIMENSIONS: usize = 64;
@@ -118,6 +118,12 @@ pub fn tensor_from(o: &PyObject, dtype: Option<Dtype>, vm: &VirtualMachine) -> P
         };
     }
     if let Some(array) = numpy_tensor(o, vm)? {
+        if crate::dynamo::tracing::recorder().is_some() {
+            // Dynamo has it as a tensor that is made of one.
+            let own = crate::t!("detach", &array).map_err(|e| raise(e, vm))?;
+            let dtype = dtype.unwrap_or(array.dtype());
+            return crate::t!("_to_copy", own; dtype = dtype, device = Device::CPU).map_err(|e| raise(e, vm));
+        }
         return tensor_from(&*wrap(&array, vm)?, dtype, vm);
     }
     if crate::dynamo::tracing::recorder().is_some() && holds_tensors(o, vm) {
@@ -325,7 +331,8 @@ pub fn new_tensor(args: &FuncArgs, vm: &VirtualMachine) -> PyResult {
         vm.call_method(&module, "_warn_of_copy", ())?;
     }
     let dtype = dtype.transpose()?;
-    if crate::dynamo::tracing::recorder().is_some() && super::convert::holds_numpy(data, vm) {
+    let is_traced = || crate::dynamo::settings::switch("trace_numpy") && items(data).is_none();
+    if crate::dynamo::tracing::recorder().is_some() && super::convert::holds_numpy(data, vm) && !is_traced() {
         let reason = || crate::dynamo::Unsupported::numpy("call `torch.from_numpy` with `torch._dynamo.config.trace_numpy=False`");
         if let Some(made) = crate::dynamo::tracing::outside(reason, args, &mut |_| new_tensor(args, vm), vm)? {
             return Ok(made);

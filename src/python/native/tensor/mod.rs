@@ -33,7 +33,7 @@ pub(super) mod tape;
 pub(super) mod torch_function;
 
 pub(crate) use class::symbolic_length;
-pub(crate) use convert::{from_value, items, to_tensor, to_value};
+pub(crate) use convert::{array_memory, from_value, items, numpy_input, to_tensor, to_value};
 pub(crate) use errors::{raise, raised};
 pub(crate) use fake::{environment_of, symbols_object};
 pub(super) use functions::module_def;

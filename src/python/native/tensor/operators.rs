@@ -5,7 +5,7 @@ use rustpython_vm::protocol::PyNumberMethods;
 use rustpython_vm::types::{AsNumber, Comparable, PyComparisonOp};
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyResult, VirtualMachine};
 
-use super::convert::{from_value, to_tensor, to_value};
+use super::convert::{from_value, to_tensor, to_value, with_numpy_inputs};
 use super::packet::call_packet;
 use super::payload::TensorBase;
 use super::reading::{only, read_index, truth};
@@ -76,6 +76,9 @@ fn or_not_implemented(result: PyResult, vm: &VirtualMachine) -> PyResult {
 
 /// A binary operator; what is neither tensor nor number is left to the other side.
 fn binary(packet: &'static str, symbol: &'static str, a: &PyObject, b: &PyObject, vm: &VirtualMachine) -> PyResult {
+    if let Some(args) = with_numpy_inputs(&FuncArgs::from(vec![a.to_owned(), b.to_owned()]), vm) {
+        return binary(packet, symbol, &args.args[0], &args.args[1], vm);
+    }
     let reflected = to_tensor(a).is_none();
     let operands = if reflected { [b, a] } else { [a, b] };
     match overridden_method(method_of(symbol, reflected), &operands, vm) {

@@ -9,7 +9,7 @@ use rustpython_vm::{
 };
 
 use super::bind::{Bound, bind, makes_new};
-use super::convert::{from_value, to_tensor, to_value};
+use super::convert::{from_value, to_tensor, to_value, with_numpy_inputs};
 use super::errors::raise;
 use super::torch_function::{WrittenIn, overridden};
 use crate::dispatch::{
@@ -65,6 +65,9 @@ pub fn base_name(packet: &str) -> &str {
 
 /// Calls a packet: finds the overload, dispatches, converts the result.
 pub fn call_packet(packet: &'static str, written: Written, args: &FuncArgs, vm: &VirtualMachine) -> PyResult {
+    if let Some(args) = with_numpy_inputs(args, vm) {
+        return call_packet(packet, written, &args, vm);
+    }
     let is_placed = matches!(written, Written::Function(prefix, _) if prefix != "torch.ops.") && is_device_constructor(packet);
     let placed = if is_placed { in_device_context(args, vm) } else { None };
     let args = placed.as_ref().unwrap_or(args);

@@ -1,7 +1,7 @@
 """The part of numpy that training scripts use, over PyTorch's tensors, whose memory arrays share.
 
 What prints, promotes and draws does so as numpy 2 does. A name that is not here says so where it is asked for. Inside a compiled
-function a call of numpy ends the graph (`_capture`).
+function a call of numpy becomes part of the graph (`_capture`).
 """
 
 from math import e, inf, nan, pi

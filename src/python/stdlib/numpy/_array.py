@@ -7,11 +7,11 @@ numpy runs through backwards are named in `_flips`, beside a tensor that runs fo
 import operator
 
 import torch
-from torch import _native_fake, _native_transforms
+from torch import _native_compile, _native_fake, _native_transforms
 
 from numpy import _dtypes
 from numpy._absent import unavailable
-from numpy._capture import _is_compiling, outside, public
+from numpy._capture import _is_compiling, beside_tensor, captured, outside, public, shown_operator, traces
 from numpy._dtypes import BOOL, FLOAT64, INT64, OF_TORCH, UINT64, WIDE_UNSIGNED, resolve
 from numpy._scalars import COMPARISONS, OPERATORS, UNARY, generic, make
 
@@ -52,13 +52,13 @@ class ndarray:
 
     # What it is
 
-    dtype = property(lambda self: self._dtype)
+    dtype = property(lambda self: _attribute_outside(self, lambda: self._dtype))
     ndim = property(lambda self: self._p.dim())
     size = property(lambda self: self._p.numel())
     itemsize = property(lambda self: self._dtype.itemsize)
     nbytes = property(lambda self: self._dtype.itemsize * self._p.numel())
-    base = property(lambda self: self._base)
-    flags = property(lambda self: Flags(self))
+    base = property(lambda self: _attribute_outside(self, lambda: self._base))
+    flags = property(lambda self: _attribute_outside(self, lambda: Flags(self)))
 
     @property
     def shape(self):
@@ -115,6 +115,8 @@ class ndarray:
     def __iter__(self):
         if not self._p.dim():
             raise TypeError("iteration over a 0-d array")
+        if _is_compiling() and traces():
+            return iter(captured("numpy.ndarray", "_rows", None, (self,)))
         return iter([self[i] for i in range(len(self))])
 
     def __bool__(self):
@@ -173,10 +175,14 @@ class ndarray:
     # Elements
 
     def __getitem__(self, index):
-        return outside(ndarray._get, self, index) if _is_compiling() else self._get(index)
+        if _is_compiling():
+            return captured("numpy.ndarray", "__getitem__", ndarray._get, (self, index), shown="getitem")
+        return self._get(index)
 
     def __setitem__(self, index, value):
-        return outside(ndarray._set, self, index, value) if _is_compiling() else self._set(index, value)
+        if _is_compiling():
+            return captured("numpy.ndarray", "__setitem__", ndarray._set, (self, index, value), shown="__setitem__")
+        return self._set(index, value)
 
     def _get(self, index):
         # One row or element, which most loops ask for.
@@ -384,6 +390,11 @@ def _printing():
 
 def _outside_if_needed(function, *args):
     return outside(function, *args) if _is_compiling() else function(*args)
+
+
+def _attribute_outside(a, read):
+    """What Dynamo reads of no array in a graph."""
+    return outside(read) if _is_compiling() else read()
 
 
 # Indices
@@ -614,6 +625,11 @@ def tensor_of(found, dtype):
 
 def of_tensor(t, force=False):
     """`Tensor.numpy()`: an array over a tensor's memory."""
+    if _is_compiling() and traces() and t.dtype in OF_TORCH:
+        # The array is a view, as far as the graph goes.
+        t = t.detach().cpu().resolve_conj().resolve_neg() if force else t
+        t = t if type(t) is _Plain else t.as_subclass(_Plain)
+        return ndarray(t.view_as(t), OF_TORCH[t.dtype])
     if _native_fake.is_of_trace(t):
         raise RuntimeError(".numpy() is not supported for tensor subclasses.")
     if force:
@@ -644,7 +660,11 @@ def to_tensor(a):
         kind = type(a)
         name = f"numpy.{kind.__name__}" if isinstance(a, generic) else kind.__name__
         raise TypeError(f"expected np.ndarray (got {name})")
-    return a.__torch_array__().detach()
+    t = a.__torch_array__()
+    if not (_is_compiling() and traces()):
+        return t.detach()
+    _native_compile._become_inputs(t)
+    return t
 
 
 def _torch_array(self):
@@ -659,7 +679,7 @@ def _torch_array(self):
     return self._p
 
 
-ndarray.__torch_array__ = _torch_array
+ndarray.__torch_array__ = ndarray.__torch_input__ = _torch_array
 
 
 def _nested(data, depth=0):
@@ -776,15 +796,22 @@ def asarray(a, dtype=None, order=None, *, device=None, copy=None, like=None):
     """The same; an array of that dtype is itself."""
     if type(a) is ndarray and dtype is None and not copy:
         return a
-    return outside(_array, a, dtype, copy is True) if _is_compiling() else _array(a, dtype, copy is True)
+    if _is_compiling():
+        return captured("numpy", "asarray", _array, (a, dtype))
+    return _array(a, dtype, copy is True)
 
 
 # Operators
 
 
-def _binary(name, of):
+def _binary(name, of, symbol):
     def method(self, other):
-        return outside(compute, self, other) if _is_compiling() else compute(self, other)
+        if not _is_compiling():
+            return compute(self, other)
+        operands = (self, other) if of == "operator_of" else (other, self)
+        if isinstance(other, torch.Tensor) and traces():
+            return beside_tensor(symbol, *operands)
+        return captured("numpy", name, lambda *_: compute(self, other), operands, shown=shown_operator(symbol))
 
     def compute(self, other):
         from numpy import _ufuncs
@@ -794,9 +821,11 @@ def _binary(name, of):
     return method
 
 
-def _in_place(name):
+def _in_place(name, symbol):
     def method(self, other):
-        return outside(compute, self, other) if _is_compiling() else compute(self, other)
+        if _is_compiling():
+            return captured("numpy.ndarray", f"in_place {name}", compute, (self, other), shown=shown_operator(symbol))
+        return compute(self, other)
 
     def compute(self, other):
         from numpy import _ufuncs
@@ -819,11 +848,11 @@ def _unary(name):
 
 
 for _name, _ufunc in {**OPERATORS, "matmul": "matmul"}.items():
-    setattr(ndarray, f"__{_name}__", _binary(_ufunc, "operator_of"))
-    setattr(ndarray, f"__r{_name}__", _binary(_ufunc, "reflected_of"))
-    setattr(ndarray, f"__i{_name}__", _in_place(_ufunc))
+    setattr(ndarray, f"__{_name}__", _binary(_ufunc, "operator_of", f"__{_name}__"))
+    setattr(ndarray, f"__r{_name}__", _binary(_ufunc, "reflected_of", f"__{_name}__"))
+    setattr(ndarray, f"__i{_name}__", _in_place(_ufunc, f"__i{_name}__"))
 for _name, _ufunc in COMPARISONS.items():
-    setattr(ndarray, f"__{_name}__", _binary(_ufunc, "operator_of"))
+    setattr(ndarray, f"__{_name}__", _binary(_ufunc, "operator_of", f"__{_name}__"))
 for _name, _ufunc in UNARY.items():
     setattr(ndarray, f"__{_name}__", _unary(_ufunc))
 
@@ -859,5 +888,5 @@ for _part, _names in _METHODS.items():
         setattr(ndarray, _name, _method(_part, _name))
 
 # What reads an array's values ends a graph, too.
-for _name in "item tolist copy astype reshape ravel flatten transpose swapaxes squeeze fill tobytes sort __bool__ __iter__ __contains__".split():
-    setattr(ndarray, _name, public(ndarray.__dict__[_name]))
+for _name in "item tolist copy astype reshape ravel flatten transpose swapaxes squeeze fill tobytes sort view __bool__ __contains__".split():
+    setattr(ndarray, _name, public(ndarray.__dict__[_name], "numpy.ndarray"))

@@ -207,10 +207,12 @@ class finfo(_Info):
             raise ValueError(f"data type {dtype.type!r} not inexact")
         part = _BY_SPEC[f"f{dtype.itemsize // 2}"] if dtype.kind == "c" else dtype
         made, info = object.__new__(cls), torch.finfo(part._torch)
-        made.dtype, made.bits, scalar = part, info.bits, part.type
-        made.eps, made.max, made.min = scalar(info.eps), scalar(info.max), scalar(info.min)
-        made.tiny = made.smallest_normal = scalar(info.tiny)
-        made.resolution = scalar(info.resolution)
+        made.dtype, made.bits = part, info.bits
+        from numpy._scalars import scalar
+
+        made.eps, made.max, made.min = (scalar(x, part) for x in (info.eps, info.max, info.min))
+        made.tiny = made.smallest_normal = scalar(info.tiny, part)
+        made.resolution = scalar(info.resolution, part)
         return made
 
 

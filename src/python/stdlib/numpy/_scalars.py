@@ -4,15 +4,16 @@ import math
 import operator
 
 import torch
+from torch import _native_compile
 
 from numpy import _dtypes
-from numpy._capture import _is_compiling, outside
+from numpy._capture import _is_compiling, beside_tensor, captured, outside, shown_operator, traces
 
 
 class generic:
     """The base of all scalars."""
 
-    __slots__ = ("_value",)
+    __slots__ = ("_value", "_held")
     __module__ = "numpy"
     __array_priority__ = -1000000.0
     ndim, shape, size, strides = 0, (), 1, ()
@@ -21,6 +22,8 @@ class generic:
     def __new__(cls, value=0):
         if cls._dtype is None:
             raise TypeError(f"cannot create '{cls.__module__}.{cls.__name__}' instances")
+        if _is_compiling():
+            return captured("numpy", cls.__name__, scalar, (value, cls._dtype))
         return scalar(value, cls._dtype)
 
     @property
@@ -46,6 +49,12 @@ class generic:
         return type(self)(0) if self._dtype.kind != "c" else _part(self, "imag")
 
     def item(self, *_index):
+        return self._read()
+
+    def _read(self):
+        """Its number, as one of Python's: a graph that is captured is guarded on that."""
+        if _is_compiling() and traces():
+            _native_compile._guard_on_number(self.__torch_input__())
         return self._value
 
     tolist = item
@@ -55,6 +64,17 @@ class generic:
 
     def __torch_array__(self):
         return _array(self).__torch_array__()
+
+    def __torch_input__(self):
+        """The tensor that a captured graph has it as: one, however often it is read."""
+        try:
+            held = self._held
+        except AttributeError:
+            from numpy._array import _array
+
+            with _native_compile._suspended():
+                held = self._held = _array(self).__torch_array__()
+        return held
 
     def __getattr__(self, name):
         from numpy._array import SHARED_WITH_SCALARS
@@ -71,43 +91,43 @@ class generic:
         raise IndexError("invalid index to scalar variable.")
 
     def __bool__(self):
-        return bool(self._value)
+        return outside(_truth, self) if _is_compiling() else bool(self._value)
 
     def __int__(self):
-        return int(self._value)
+        return int(self._read())
 
     def __float__(self):
-        return float(self._value)
+        return float(self._read())
 
     def __complex__(self):
-        return complex(self._value)
+        return complex(self._read())
 
     def __hash__(self):
-        return hash(self._value)
+        return hash(self._read())
 
     def __format__(self, spec):
-        return format(self._value, spec) if spec or self._dtype.kind != "b" else str(self)
+        return format(self._read(), spec) if spec or self._dtype.kind != "b" else str(self)
 
     def __round__(self, digits=None):
         if digits is None and self._dtype.kind != "c":
-            return round(self._value)
+            return round(self._read())
         from numpy._functions import round as rounded
 
         return rounded(self, digits or 0)
 
     def __trunc__(self):
-        return math.trunc(self._value)
+        return math.trunc(self._read())
 
     def __floor__(self):
-        return math.floor(self._value)
+        return math.floor(self._read())
 
     def __ceil__(self):
-        return math.ceil(self._value)
+        return math.ceil(self._read())
 
     def __str__(self):
         from numpy._printing import text_of
 
-        return text_of(self._value, self._dtype)
+        return text_of(self._read(), self._dtype)
 
     def __repr__(self):
         if self._dtype.kind == "b":
@@ -129,6 +149,13 @@ class generic:
 
     def __rdivmod__(self, other):
         return other // self, other % self
+
+
+def _truth(scalar):
+    return bool(scalar._value)
+
+
+_truth.__name__ = "__bool__"
 
 
 def _array(value, dtype=None):
@@ -161,7 +188,7 @@ class integer(number):
     """Integers."""
 
     def __index__(self):
-        return self._value
+        return self._read()
 
     def is_integer(self):
         return True
@@ -220,19 +247,20 @@ bool_.__name__ = bool_.__qualname__ = "bool"
 class float64(floating, float):
     """Floats of Python's."""
 
-    __slots__ = ()
+    __slots__ = ("_held",)
 
     @property
     def _value(self):
         return float.__float__(self)
 
-    __hash__ = float.__hash__
+    def __hash__(self):
+        return hash(self._read())
 
 
 class complex128(complexfloating, complex):
     """Complex numbers of Python's."""
 
-    __slots__ = ()
+    __slots__ = ("_held",)
 
     @property
     def _value(self):
@@ -332,12 +360,14 @@ def _plain(name, a, b):
     return make(result, kind)
 
 
-def _binary(name):
+def _binary(name, symbol):
     def method(self, other):
+        if _is_compiling():
+            if isinstance(other, torch.Tensor) and traces():
+                return beside_tensor(symbol, self, other)
+            return captured("numpy", name, compute, (self, other), shown=shown_operator(symbol))
         found = _plain(name, self, other)
-        if found is not None:
-            return found
-        return outside(compute, self, other) if _is_compiling() else compute(self, other)
+        return compute(self, other) if found is None else found
 
     def compute(self, other):
         from numpy import _ufuncs
@@ -347,9 +377,13 @@ def _binary(name):
     return method
 
 
-def _reflected(name):
+def _reflected(name, symbol):
     def method(self, other):
-        return outside(compute, self, other) if _is_compiling() else compute(self, other)
+        if _is_compiling():
+            if isinstance(other, torch.Tensor) and traces():
+                return beside_tensor(symbol, other, self)
+            return captured("numpy", name, lambda *_: compute(self, other), (other, self), shown=shown_operator(symbol))
+        return compute(self, other)
 
     def compute(self, other):
         from numpy import _ufuncs
@@ -377,11 +411,11 @@ COMPARISONS = {
 }
 UNARY = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}
 for _name, _ufunc in {**OPERATORS, **COMPARISONS, "matmul": "matmul"}.items():
-    setattr(generic, f"__{_name}__", _binary(_ufunc))
+    setattr(generic, f"__{_name}__", _binary(_ufunc, f"__{_name}__"))
     for _subclass in (float64, complex128):
         setattr(_subclass, f"__{_name}__", getattr(generic, f"__{_name}__"))
 for _name, _ufunc in {**OPERATORS, "matmul": "matmul"}.items():
-    setattr(generic, f"__r{_name}__", _reflected(_ufunc))
+    setattr(generic, f"__r{_name}__", _reflected(_ufunc, f"__{_name}__"))
 for _name, _ufunc in UNARY.items():
     setattr(generic, f"__{_name}__", _unary(_ufunc))
 generic.__hash__ = generic.__dict__["__hash__"] if "__hash__" in generic.__dict__ else object.__hash__

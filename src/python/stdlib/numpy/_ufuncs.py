@@ -8,7 +8,7 @@ import torch
 from numpy import _dtypes
 from numpy._absent import unavailable
 from numpy._array import _text, asarray, box, cast, ndarray, operand, tensor_of, wrapped
-from numpy._capture import _is_compiling, outside
+from numpy._capture import _is_compiling, captured
 from numpy._dtypes import BOOL, FLOAT64, INT64, OF_WEAK, promote, resolve, with_weak
 from numpy._scalars import generic
 
@@ -50,7 +50,7 @@ class ufunc:
 
     def __call__(self, *args, **kwargs):
         if _is_compiling():
-            return outside(self._call, *args, **kwargs)
+            return captured("numpy", self.__name__, self._call, args, kwargs)
         return self._call(*args, **kwargs)
 
     def _call(self, *args, out=None, where=True, dtype=None, casting="same_kind", order="K", subok=True):

@@ -10,6 +10,10 @@ from numpy._dtypes import FLOAT64
 from numpy._linear import matmul, outer, tensordot  # noqa: F401
 
 
+def _public(function):
+    return public(function, "numpy.linalg")
+
+
 class LinAlgError(ValueError):
     """A matrix for which there is no answer."""
 
@@ -34,7 +38,7 @@ def _tried(function, *args, **kwargs):
         raise LinAlgError("Matrix is not positive definite" if function is torch.linalg.cholesky else "Singular matrix") from error
 
 
-@public
+@_public
 def norm(x, ord=None, axis=None, keepdims=False):
     """The norm of vectors or matrices."""
     x = asarray(x)
@@ -62,7 +66,7 @@ def norm(x, ord=None, axis=None, keepdims=False):
     return box(found, _dtypes.OF_TORCH[found.dtype])
 
 
-@public
+@_public
 def inv(a):
     """The inverse."""
     t, dtype = _matrix(a)
@@ -70,7 +74,7 @@ def inv(a):
     return box(_tried(torch.linalg.inv, t), dtype)
 
 
-@public
+@_public
 def det(a):
     """The determinant."""
     t, dtype = _matrix(a)
@@ -78,7 +82,7 @@ def det(a):
     return box(torch.linalg.det(t), dtype)
 
 
-@public
+@_public
 def slogdet(a):
     """The sign and logarithm of the determinant."""
     t, dtype = _matrix(a)
@@ -86,7 +90,7 @@ def slogdet(a):
     return box(sign, dtype), box(size, dtype)
 
 
-@public
+@_public
 def solve(a, b):
     """The solution of linear equations."""
     t, dtype = _matrix(a)
@@ -95,7 +99,7 @@ def solve(a, b):
     return box(_tried(torch.linalg.solve, t, cast(right._t, right._dtype, dtype)), dtype)
 
 
-@public
+@_public
 def lstsq(a, b, rcond=None):
     """The solution of least squares, residuals, rank and singular values."""
     t, dtype = _matrix(a)
@@ -110,14 +114,14 @@ def lstsq(a, b, rcond=None):
     return ndarray(x if y.dim() > 1 else x[:, 0], dtype), ndarray(rest, dtype), rank, ndarray(s, dtype)
 
 
-@public
+@_public
 def cholesky(a, /, *, upper=False):
     """The triangular factor of a positive definite matrix."""
     t, dtype = _matrix(a)
     return box(_tried(torch.linalg.cholesky, t, upper=upper), dtype)
 
 
-@public
+@_public
 def qr(a, mode="reduced"):
     """An orthogonal and a triangular factor."""
     t, dtype = _matrix(a)
@@ -125,7 +129,7 @@ def qr(a, mode="reduced"):
     return box(r, dtype) if mode == "r" else (box(q, dtype), box(r, dtype))
 
 
-@public
+@_public
 def svd(a, full_matrices=True, compute_uv=True, hermitian=False):
     """Singular values with their vectors."""
     t, dtype = _matrix(a)
@@ -136,7 +140,7 @@ def svd(a, full_matrices=True, compute_uv=True, hermitian=False):
     return box(u, dtype), box(s, _dtypes.OF_TORCH[s.dtype]), box(vh, dtype)
 
 
-@public
+@_public
 def eigh(a, UPLO="L"):
     """Eigenvalues of a symmetric matrix with their vectors."""
     t, dtype = _matrix(a)
@@ -144,7 +148,7 @@ def eigh(a, UPLO="L"):
     return box(values, _dtypes.OF_TORCH[values.dtype]), box(vectors, dtype)
 
 
-@public
+@_public
 def eigvalsh(a, UPLO="L"):
     """Eigenvalues of a symmetric matrix."""
     values = torch.linalg.eigvalsh(_matrix(a)[0], UPLO)
@@ -155,7 +159,7 @@ def _real_if_so(t):
     return t.real.clone() if bool((t.imag == 0).all()) else t
 
 
-@public
+@_public
 def eig(a):
     """Eigenvalues with their vectors."""
     t, dtype = _matrix(a)
@@ -165,7 +169,7 @@ def eig(a):
     return box(values, _dtypes.OF_TORCH[values.dtype]), box(vectors, _dtypes.OF_TORCH[vectors.dtype])
 
 
-@public
+@_public
 def eigvals(a):
     """Eigenvalues."""
     t, dtype = _matrix(a)
@@ -174,14 +178,14 @@ def eigvals(a):
     return box(values, _dtypes.OF_TORCH[values.dtype])
 
 
-@public
+@_public
 def pinv(a, rcond=None, hermitian=False, *, rtol=None):
     """The pseudoinverse."""
     t, dtype = _matrix(a)
     return box(torch.linalg.pinv(t, rtol=1e-15 if rcond is None and rtol is None else rtol or rcond), dtype)
 
 
-@public
+@_public
 def matrix_rank(A, tol=None, hermitian=False, *, rtol=None):
     """The rank."""
     t, _ = _matrix(A)
@@ -190,14 +194,14 @@ def matrix_rank(A, tol=None, hermitian=False, *, rtol=None):
     return box(torch.linalg.matrix_rank(t) if tol is None else torch.linalg.matrix_rank(t, atol=tol, rtol=0.0), _dtypes.INT64)
 
 
-@public
+@_public
 def matrix_power(a, n):
     """A power of a matrix."""
     a = asarray(a)
     return box(torch.linalg.matrix_power(a._t, n), a._dtype)
 
 
-@public
+@_public
 def cond(x, p=None):
     """The condition number."""
     t, _ = _matrix(x)
@@ -205,7 +209,7 @@ def cond(x, p=None):
     return box(found, _dtypes.OF_TORCH[found.dtype])
 
 
-@public
+@_public
 def multi_dot(arrays, *, out=None):
     """The product of several matrices."""
     found = arrays[0]

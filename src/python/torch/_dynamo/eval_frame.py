@@ -452,6 +452,8 @@ class _Names:
     def _value(self, value, name, source, depth=0):
         if isinstance(value, _native.TensorBase):
             self._name(value, name + "_", source, False)
+        elif hasattr(type(value), "__torch_array__"):
+            self._array(value, name + "_", source)
         elif isinstance(value, torch.nn.Module):
             self._module(value, name, source)
         elif depth < 4 and isinstance(value, (list, tuple)):
@@ -489,8 +491,15 @@ class _Names:
         """What an object has as an attribute: no bracket ends its name."""
         if isinstance(value, _native.TensorBase):
             self._name(value, f"{name}_{key}", f"{source}.{key}", False)
+        elif hasattr(type(value), "__torch_array__"):
+            self._array(value, f"{name}_{key}", f"{source}.{key}")
         else:
             self._value(value, f"{name}_{key}", f"{source}.{key}", depth + 1)
+
+    def _array(self, value, name, source):
+        """The tensor of one of numpy's arrays or scalars."""
+        if not getattr(value, "_flips", ()):
+            self._name(value.__torch_input__(), name, f"___from_numpy({source})", False)
 
     def _module(self, module, name, source):
         for path, sub in module.named_modules():
@@ -514,6 +523,8 @@ class _Names:
                 if isinstance(value, _native.TensorBase):
                     self._name(value, f"{where}_{key}", f"{found}.{key}", is_static)
                     self.held.add(id(value))
+                elif hasattr(type(value), "__torch_array__"):
+                    self._array(value, f"{where}_{key}", f"{found}.{key}")
                 elif isinstance(value, (list, tuple, dict)) and not (is_static or key in _MODULE_STATE):
                     self._value(value, f"{where}_{key}", f"{found}.{key}", 1)
 

@@ -11,11 +11,17 @@ from torch.fx.graph import Graph
 _OPERATORS = {"+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow", "@": "matmul"}
 _OPERATORS |= {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "&": "and_", "|": "or_", "^": "xor"}
 _OPERATORS |= {"<<": "lshift", ">>": "rshift", "~": "invert", "[]": "getitem", "[]=": "setitem"}
+# Dynamo's wrappers of numpy's functions, as code calls them.
+_OF_NUMPY = "torch__dynamo_utils_wrapped_"
 _ROOTS = {"torch": torch, "operator": operator, "math": math, "builtins": builtins}
 
 
 def _named(path):
     """The function of a dotted name."""
+    if path.startswith(_OF_NUMPY):
+        from torch._numpy import wrapper
+
+        return wrapper(path.removeprefix(_OF_NUMPY))
     root, *rest = path.split(".")
     found = _ROOTS[root] if root in _ROOTS else getattr(builtins, root)
     for name in rest:

@@ -1,12 +1,14 @@
 """`np.random.RandomState`, and the one that `np.random.seed` and its like draw from."""
 
+import functools
 import math
+import sys
 
 import torch
 
 from numpy._absent import unavailable
 from numpy._array import asarray, make, ndarray
-from numpy._capture import public
+from numpy._capture import _is_compiling, captured, public
 from numpy._dtypes import FLOAT64, INT64
 from numpy.random import _sampling
 from numpy.random._generator import _lacks, _least, _number
@@ -139,8 +141,25 @@ _names = (
     "seed get_state set_state random_sample rand standard_normal randn normal lognormal uniform exponential standard_exponential randint "
     "random_integers bytes choice permutation shuffle"
 )
+
+
+
+def _drawn(method):
+    """A method that scripts call, of the one state through `np.random`, too."""
+    drawn = public(method, "numpy.random.RandomState")
+
+    def call(self, *args, **kwargs):
+        if _is_compiling() and self in _state:
+            config = sys.modules.get("torch._dynamo.config")
+            home = "numpy.random" if config is None or not config.use_numpy_random_stream else ""
+            return captured(home, method.__name__, functools.partial(method, self), args, kwargs)
+        return drawn(self, *args, **kwargs)
+
+    return functools.wraps(method)(call)
+
+
 for _name in _names.split():
-    setattr(RandomState, _name, public(RandomState.__dict__[_name]))
+    setattr(RandomState, _name, _drawn(RandomState.__dict__[_name]))
 RandomState.random = RandomState.random_sample
 _state = []
 
