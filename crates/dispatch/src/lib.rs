@@ -45,7 +45,9 @@ pub use operator_classes::OpClasses;
 pub use overlap::check_overlap;
 pub use registry::{OpRef, all, install_catalogue};
 pub use schema::{Argument, Default, Return, Schema, Type};
-pub use script::{Part, ScriptOperators, call_script, define, forget_script_operators, script_has, set_script_operators};
+pub use script::{
+    Part, ScriptOperators, call_script, call_script_batched, define, forget_script_operators, script_has, set_script_operators,
+};
 pub use stack::{
     Exclude, KeepWhole, Key, Layer, Modes, Restore, call, call_below, default_device, device_context, fill_args, fill_factory_options,
     has_layer, is_excluded, is_kept_whole, is_taken, lift_to_input, measure_float, modes, pop_layer, push_layer, recorded_size,

@@ -3,6 +3,7 @@
 //!
 //! An entry lives as long as the process, one for each signature that was ever defined; a script sees those that it has defined.
 
+use super::levels::Level;
 use super::{OpEntry, Rule, Value};
 use diagnostics::error::{Error, Result};
 use std::cell::{Cell, RefCell};
@@ -21,6 +22,8 @@ pub enum Part {
     /// Differentiates it, and calls it below autograd (`Autograd`). It counts what the operator writes to as written
     /// (`ADInplaceOrView`); an operator without it leaves that to its kernel's own writes.
     Autograd,
+    /// Computes it for all items of a `vmap` at once (`FuncTorchBatched`).
+    Batch,
 }
 
 /// Who calls the script's functions.
@@ -29,6 +32,8 @@ pub trait ScriptOperators {
     fn has(&self, part: Part, entry: &OpEntry) -> bool;
     /// Calls the script's function, on the arguments of a call.
     fn call(&self, part: Part, entry: &'static OpEntry, args: &[Value]) -> Result<Value>;
+    /// Calls the script's rule for batches in a level of `vmap`, on arguments as that level has them; the results are of the level.
+    fn call_batched(&self, entry: &'static OpEntry, level: &Level, args: &[Value]) -> Result<Value>;
     /// The error where a fake tensor comes and nothing says what results look like.
     fn no_fake(&self, entry: &'static OpEntry) -> Error;
 }
@@ -122,6 +127,14 @@ pub fn script_has(part: Part, entry: &OpEntry) -> bool {
 pub fn call_script(part: Part, entry: &'static OpEntry, args: &[Value]) -> Result<Value> {
     match operators() {
         Some(operators) => operators.call(part, entry, args),
+        None => Err(Error::runtime(format!("the script that defined {} is over", entry.name))),
+    }
+}
+
+/// Calls the script's rule for batches in a level of `vmap`.
+pub fn call_script_batched(entry: &'static OpEntry, level: &Level, args: &[Value]) -> Result<Value> {
+    match operators() {
+        Some(operators) => operators.call_batched(entry, level, args),
         None => Err(Error::runtime(format!("the script that defined {} is over", entry.name))),
     }
 }

@@ -106,6 +106,9 @@ pub fn call(level: &Level, randomness: Randomness, entry: &'static OpEntry, args
             () => format!("Batching rule not implemented for aten::{}. We could not generate a fallback.", entry.base_name()),
         }));
     }
+    if dispatch::script_has(dispatch::Part::Batch, entry) {
+        return dispatch::call_script_batched(entry, level, &args);
+    }
     if !different {
         refuse_write(level, entry, &args)?;
         match entry.batch() {

@@ -12,6 +12,7 @@ from torch._library import CustomOpDef, infer_schema
 from torch._library import autograd as _autograd
 from torch._library.fake import get_ctx
 from torch._library.opcheck import opcheck
+from torch.autograd._function_transforms import batched
 
 __all__ = [
     "CustomOpDef",
@@ -287,8 +288,16 @@ def register_autograd(op, backward, /, *, setup_context=None, lib=None):
 
 
 def register_vmap(op, func=None, /, *, lib=None):
-    """Not here."""
-    raise NotImplementedError("torch.library.register_vmap: the playground has no batching rules of a script's own operators")
+    """Registers the rule for batches of an operator, `func(info, in_dims, *args)`, which gives the results and their batch dimensions."""
+    custom = _custom(op, "register_vmap")
+    if custom is not None:
+        return custom.register_vmap(func)
+    overload = _overload(op)
+
+    def register(func):
+        _native.implement(overload, "batch", batched(overload, func))
+
+    return register if func is None else register(func)
 
 
 def register_autocast(op, device_type, cast_inputs, /, *, lib=None):

@@ -13,6 +13,7 @@ use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
 
 use super::convert::{from_value, to_value};
 use super::errors::raised;
+use crate::dispatch::levels::{Kind, Level, Randomness};
 use crate::dispatch::{Argument, OpEntry, Part, ScriptOperators, Type, Value, set_script_operators};
 use crate::error::{Error, Result};
 
@@ -97,6 +98,22 @@ impl ScriptOperators for Script {
         })
     }
 
+    fn call_batched(&self, entry: &'static OpEntry, level: &Level, args: &[Value]) -> Result<Value> {
+        let function = function(Part::Batch, entry).ok_or_else(|| Error::runtime(format!("{} has no such implementation", entry.name)))?;
+        let randomness = match level.kind {
+            Kind::Vmap(Randomness::Different) => "different",
+            Kind::Vmap(Randomness::Same) => "same",
+            _ => "error",
+        };
+        with_current_vm(|vm| {
+            let size = from_value(Value::Int(level.size.clone()), vm).map_err(raised)?;
+            let given = python_arguments(entry, args, vm)?;
+            let told = [vm.ctx.new_int(level.number).into(), size, vm.ctx.new_str(randomness).into()];
+            let out = function.call(FuncArgs::new(told.into_iter().chain(given.args).collect::<Vec<_>>(), given.kwargs), vm);
+            results(entry, &out.map_err(raised)?, vm)
+        })
+    }
+
     fn no_fake(&self, entry: &'static OpEntry) -> Error {
         with_current_vm(|vm| {
             let said = (|| -> PyResult<String> {
@@ -124,6 +141,7 @@ mod module {
             "fake" => Part::Fake,
             "composite" => Part::Composite,
             "autograd" => Part::Autograd,
+            "batch" => Part::Batch,
             other => return Err(vm.new_value_error(format!("no part {other}"))),
         })
     }

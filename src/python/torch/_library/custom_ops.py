@@ -6,6 +6,7 @@ import torch
 from torch import _native_library as _native
 from torch._library import autograd
 from torch._library.schema import canonical
+from torch.autograd._function_transforms import batched
 
 _ALIASES = (
     "The output of this custom operator (1) must not also be an input to this custom operator and (2) may not alias any inputs to "
@@ -105,8 +106,12 @@ class CustomOpDef:
             (self._disabled_kernel.add if was_disabled else self._disabled_kernel.discard)(device_type)
 
     def register_vmap(self, func=None):
-        """Not here."""
-        raise NotImplementedError("CustomOpDef.register_vmap: the playground has no batching rules of a script's own operators")
+        """Registers the rule for batches, `func(info, in_dims, *args)`, which gives the results and their batch dimensions."""
+
+        def register(func):
+            _native.implement(self._opoverload, "batch", batched(self._opoverload, func))
+
+        return register if func is None else register(func)
 
     def register_autocast(self, device_type, cast_inputs):
         """Not here."""

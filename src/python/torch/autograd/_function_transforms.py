@@ -4,11 +4,13 @@ In a level of `grad` the call is a node of that level's tape, whose forward is t
 the function's own rule for batches, or one made of its forward and backward, called one level down."""
 
 import sys
+from typing import NamedTuple
 
 import torch
 from torch import _C
 from torch import _native_transforms as _native
 from torch.autograd.function import Function
+from torch.utils._pytree import tree_flatten, tree_unflatten
 
 
 class _Below:
@@ -142,11 +144,17 @@ def _in_vmap(cls, args, number, size, randomness):
         if all(dim is None for dim in in_dims):
             return cls.apply(*args)
         if own_rule:
-            result, out_dims = cls.vmap(_Info(size, randomness), tuple(in_dims), *inner)
+            result, out_dims = _two_returns(cls.vmap(VmapInfo(size, randomness), tuple(in_dims), *inner))
         else:
             made, found = _rule_of(cls, in_dims, size, randomness)
             result = made.apply(*inner)
             out_dims = found["out_dims"]
+
+    return _hidden(result, out_dims, number)
+
+
+def _hidden(result, out_dims, number):
+    """Results of a rule for batches as tensors of the level."""
 
     def hide(value, dim):
         return value if dim is None else _native._add_batch_dim(value, dim % value.dim(), number)
@@ -157,11 +165,36 @@ def _in_vmap(cls, args, number, size, randomness):
     return tuple(hide(value, dim) for value, dim in zip(result, dims))
 
 
-class _Info:
+def _two_returns(returned):
+    said = "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible with the output. "
+    if not isinstance(returned, tuple):
+        raise RuntimeError(f"{said}Got a {type(returned)} instead")
+    if len(returned) != 2:
+        raise RuntimeError(f"{said}Got {len(returned)} returns instead")
+    return returned
+
+
+def batched(op, rule):
+    """An operator's rule for batches, as a level of `vmap` calls it."""
+
+    def call(number, size, randomness, *args, **kwargs):
+        flat, spec = tree_flatten(args)
+        inner, in_dims = _dims(flat, number)
+        with _Below(number):
+            if all(dim is None for dim in in_dims):
+                return op(*args, **kwargs)
+            info, dims = VmapInfo(size, randomness), tree_unflatten(in_dims, spec)
+            result, out_dims = _two_returns(rule(info, dims, *tree_unflatten(inner, spec), **kwargs))
+        return _hidden(result, out_dims, number)
+
+    return call
+
+
+class VmapInfo(NamedTuple):
     """What a rule for batches is told."""
 
-    def __init__(self, batch_size, randomness):
-        self.batch_size, self.randomness = batch_size, randomness
+    batch_size: int
+    randomness: str
 
 
 class _Context:
