@@ -28,7 +28,12 @@ pub struct Bound {
 }
 
 /// Tensors whose numbers a call takes.
-type Reads = RefCell<Vec<Tensor>>;
+#[derive(Default)]
+struct Reads {
+    tensors: RefCell<Vec<Tensor>>,
+    /// Whether numbers are read. Before it is known which signature fits none is: a graph that is captured has a node of each.
+    are_made: bool,
+}
 
 /// The number that a call takes off a tensor. Where a graph is captured that has no such numbers, something stands for it.
 fn number(t: &Tensor, reads: &Reads) -> Option<Value> {
@@ -37,8 +42,8 @@ fn number(t: &Tensor, reads: &Reads) -> Option<Value> {
         return Some(known);
     }
     match recorder {
-        Some(recorder) if !recorder.wants_scalars() => {
-            reads.borrow_mut().push(t.clone());
+        _ if !reads.are_made => {
+            reads.tensors.borrow_mut().push(t.clone());
             Some(match t.dtype() {
                 Dtype::Bool => Value::Bool(true),
                 dtype if dtype.is_integral() => Value::from(1),
@@ -73,8 +78,16 @@ pub fn bind(name: &str, overloads: &[&'static OpEntry], args: &FuncArgs, method:
     let given = args.args.len() + keywords.len();
     for entry in overloads {
         let reads = Reads::default();
-        match bind_one(entry, &args.args, &keywords, (method, &reads), vm) {
-            Ok(args) => return Ok(Bound { entry, args, requires_grad, out, reads: reads.take() }),
+        let mut fits = bind_one(entry, &args.args, &keywords, (method, &reads), vm);
+        let mut reads = reads.tensors.take();
+        let are_kept = crate::dynamo::tracing::recorder().is_some_and(|recorder| !recorder.wants_scalars());
+        if fits.is_ok() && !reads.is_empty() && !are_kept {
+            let made = Reads { are_made: true, ..Reads::default() };
+            fits = bind_one(entry, &args.args, &keywords, (method, &made), vm);
+            reads.clear();
+        }
+        match fits {
+            Ok(args) => return Ok(Bound { entry, args, requires_grad, out, reads }),
             Err(e) if shown.iter().any(|s| s.id == entry.id) => failures.push((accepts(entry, given), e)),
             Err(_) => {}
         }

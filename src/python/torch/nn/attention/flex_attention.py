@@ -1,10 +1,12 @@
 """FlexAttention: attention whose scores a function of the script's changes, and whose mask says by blocks what is left out."""
 
+import contextlib
 import functools
 import inspect
 import itertools
 import math
 import operator
+import sys
 import warnings
 from enum import Enum
 from typing import NamedTuple
@@ -802,9 +804,13 @@ def flex_attention(
     def _flex_attention_hop_wrapper(*args, **kwargs):
         return _operator(*args, **kwargs)
 
+    unlimited = contextlib.nullcontext()
     if not torch.compiler.is_dynamo_compiling() and not _FLEX_ATTENTION_DISABLE_COMPILE_DEBUG:
         call = torch.compile(_flex_attention_hop_wrapper, backend="eager", fullgraph=True)
-    out, lse, max_scores = call(query, key, value, score_mod, block_mask.as_tuple(), scale, options)
+        # Each call may come with functions of its own.
+        unlimited = torch._dynamo.config.patch(recompile_limit=sys.maxsize, accumulated_recompile_limit=sys.maxsize)
+    with unlimited:
+        out, lse, max_scores = call(query, key, value, score_mod, block_mask.as_tuple(), scale, options)
     ln2 = math.log(2.0) if in_log2 else 1.0
     wants_lse, wants_max = (return_lse, False) if return_aux is None else return_aux
     lse = lse * ln2 if wants_lse and lse.numel() > 0 else None
