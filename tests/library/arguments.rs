@@ -13,6 +13,7 @@ const NO_EFFECT: &[(&str, &str, &str)] = &[
     ("torch.export._archive.", "opset_version expected_opset_version", "PyTorch takes and ignores them"),
     ("torch.utils.flop_counter.", "args kwargs out_shape self_shape grad_out_shape", "a formula gets all that its operator is called with"),
     ("torch.accelerator.", "device", "there is no accelerator"),
+    ("torch._numpy.", "hermitian optimize overwrite_input", "PyTorch takes and ignores them: they say how the same numbers are computed"),
     ("torch.autograd.function.Function.__init__", "args kwargs", "PyTorch takes and ignores them"),
     ("torch.autograd.functional.", "vectorize strategy outer_jacobian_strategy", "say how the same numbers are computed"),
     (

@@ -229,7 +229,7 @@ impl CacheEntry {
             Place::Stride(input, dim) => at(input)?.geometry().strides.get(*dim)?.as_int(),
             Place::Offset(input) => at(input)?.geometry().offset.as_int(),
             Place::Number => captured.env.info(symbol)?.hint,
-            Place::Item(input) => super::output_graph::symbolic_numbers::number_of(at(input)?),
+            Place::Item(input) => super::output_graph::graph_arg::number_of(at(input)?),
         };
         self.captured.witnesses.iter().filter_map(|w| Some((w.symbol.clone(), read(&w.at, &w.symbol)?))).collect()
     }
@@ -270,7 +270,7 @@ impl CacheEntry {
             Place::Size(input, dim) => tensors.get(input)?.as_ref()?.geometry().sizes.get(dim)?.as_int(),
             Place::Stride(input, dim) => tensors.get(input)?.as_ref()?.geometry().strides.get(dim)?.as_int(),
             Place::Offset(input) => tensors.get(input)?.as_ref()?.geometry().offset.as_int(),
-            Place::Item(input) => super::output_graph::symbolic_numbers::number_of(tensors.get(input)?.as_ref()?),
+            Place::Item(input) => super::output_graph::graph_arg::number_of(tensors.get(input)?.as_ref()?),
             Place::Number => match number(&self.captured.env.info(&w.symbol)?.origin)? {
                 Number::Int(i) => Some(i),
                 Number::Float(_) => None,
@@ -280,7 +280,7 @@ impl CacheEntry {
         let of_input = |origin: &str| {
             let place = origin.strip_suffix(".item()")?;
             let input = self.captured.touched.iter().position(|input| input.source.source == place)?;
-            super::output_graph::symbolic_numbers::float_of(tensors.get(input)?.as_ref()?)
+            super::output_graph::graph_arg::float_of(tensors.get(input)?.as_ref()?)
         };
         let float = |origin: &str| match number(origin) {
             Some(Number::Float(f)) => Some(f),

@@ -1,8 +1,7 @@
 //! A captured graph: its inputs, symbols and modes when it ends, and what is dropped from it then.
 
-use super::graph_arg::GraphArg;
+use super::graph_arg::{GraphArg, float_of};
 use super::single_calls::inline_single_calls;
-use super::symbolic_numbers::float_of;
 use super::torch_calls::{shown, with_source_fns};
 use super::tracer::Recorder;
 use crate::aot::BackwardState;

@@ -1,6 +1,7 @@
 //! An input of a captured graph.
 
 use crate::aot::schemas::InputSpec;
+use crate::dispatch::Key;
 use crate::dynamo::dynamic_shapes::InputSource;
 use crate::graph::NodeId;
 use crate::tensor::Tensor;
@@ -20,4 +21,16 @@ pub struct GraphArg {
     pub is_inference: bool,
     /// Where the caller keeps it.
     pub source: InputSource,
+}
+
+/// The integer that a tensor of one element holds.
+pub(in crate::dynamo) fn number_of(t: &Tensor) -> Option<i64> {
+    let _below = crate::dispatch::Exclude::down_to(Key::Autograd);
+    crate::aten!("_local_scalar_dense", t).ok()?.int().ok()
+}
+
+/// The float that a tensor of one element holds.
+pub(in crate::dynamo) fn float_of(t: &Tensor) -> Option<f64> {
+    let _below = crate::dispatch::Exclude::down_to(Key::Autograd);
+    crate::aten!("_local_scalar_dense", t).ok().filter(|_| t.dtype().is_floating())?.float().ok()
 }

@@ -1,7 +1,7 @@
 //! Numbers of a graph: sizes, integers and floats of the call that are symbols, what is computed from them, and numbers that
 //! tensors hold.
 
-use super::graph_arg::GraphArg;
+use super::graph_arg::{GraphArg, float_of, number_of};
 use super::tracer::Recorder;
 use crate::aot::interpret::COUNT;
 use crate::aot::schemas::InputSpec;
@@ -14,18 +14,6 @@ use crate::graph::{self, Arg, FakeValue, FloatNodes, Meta, NodeId, Opcode, Shown
 use crate::shape::{Expr, FloatExpr, ShapeEnv, SymCondition, SymFloat, SymInt, Symbol};
 use crate::tensor::{Dtype, Tensor};
 use std::rc::Rc;
-
-/// The integer that a tensor of one element holds.
-pub(in crate::dynamo) fn number_of(t: &Tensor) -> Option<i64> {
-    let _below = crate::dispatch::Exclude::down_to(Key::Autograd);
-    crate::aten!("_local_scalar_dense", t).ok()?.int().ok()
-}
-
-/// The float that a tensor of one element holds.
-pub(in crate::dynamo) fn float_of(t: &Tensor) -> Option<f64> {
-    let _below = crate::dispatch::Exclude::down_to(Key::Autograd);
-    crate::aten!("_local_scalar_dense", t).ok().filter(|_| t.dtype().is_floating())?.float().ok()
-}
 
 impl Recorder {
     /// A symbol for a Python number of the call, which becomes an input where it is used. `number` is that of its source.

@@ -52,6 +52,7 @@ def ascontiguousarray(a, dtype=None, *, like=None):
 
 @_define
 def arange(start=None, stop=None, step=1, dtype=None, *, like=None):
+    unsupported(like, None, "like")
     if step == 0:
         raise ZeroDivisionError
     if stop is None:
@@ -88,11 +89,13 @@ def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
 def _filled(name):
     def of_sizes(shape, dtype=None, order="C", *, like=None):
         unsupported(order, "C", "order")
+        unsupported(like, None, "like")
         dtype = torch_dtype(dtype)
         return getattr(torch, name)(shape, dtype=default_float() if dtype is None else dtype)
 
     def like_another(a, dtype=None, order="K", subok=False, shape=None):
         unsupported(order, "K", "order")
+        unsupported(subok, False, "subok")
         result = getattr(torch, f"{name}_like")(tensor(a), dtype=torch_dtype(dtype))
         return result if shape is None else result.reshape(shape)
 
@@ -108,6 +111,7 @@ for _name in ("empty", "zeros", "ones"):
 @_define
 def full(shape, fill_value, dtype=None, order="C", *, like=None):
     unsupported(order, "C", "order")
+    unsupported(like, None, "like")
     value, dtype = tensor(fill_value), torch_dtype(dtype)
     return torch.full(sizes_of(shape), value, dtype=value.dtype if dtype is None else dtype)
 
@@ -115,12 +119,15 @@ def full(shape, fill_value, dtype=None, order="C", *, like=None):
 @_define
 def full_like(a, fill_value, dtype=None, order="K", subok=False, shape=None):
     unsupported(order, "K", "order")
+    unsupported(subok, False, "subok")
     result = torch.full_like(tensor(a), plain(fill_value), dtype=torch_dtype(dtype))
     return result if shape is None else result.reshape(shape)
 
 
 @_define
 def eye(N, M=None, k=0, dtype=None, order="C", *, like=None):
+    unsupported(order, "C", "order")
+    unsupported(like, None, "like")
     dtype = torch_dtype(dtype)
     result = torch.zeros(N, N if M is None else M, dtype=default_float() if dtype is None else dtype)
     result.diagonal(k).fill_(1)
@@ -129,11 +136,13 @@ def eye(N, M=None, k=0, dtype=None, order="C", *, like=None):
 
 @_define
 def identity(n, dtype=None, *, like=None):
+    unsupported(like, None, "like")
     return torch.eye(n, dtype=torch_dtype(dtype))
 
 
 @_define
 def tri(N, M=None, k=0, dtype=None, *, like=None):
+    unsupported(like, None, "like")
     return torch.tril(torch.ones((N, N if M is None else M), dtype=torch_dtype(dtype)), diagonal=k)
 
 
@@ -169,6 +178,8 @@ def indices(dimensions, dtype=int, sparse=False):
 
 @_define
 def copy(a, order="K", subok=False):
+    unsupported(order, "K", "order")
+    unsupported(subok, False, "subok")
     return tensor(a).clone()
 
 
@@ -283,11 +294,13 @@ for _name in "atleast_1d atleast_2d atleast_3d flipud fliplr".split():
 
 @_define
 def broadcast_to(array, shape, subok=False):
+    unsupported(subok, False, "subok")
     return torch.broadcast_to(tensor(array), sizes_of(shape))
 
 
 @_define
 def broadcast_arrays(*args, subok=False):
+    unsupported(subok, False, "subok")
     return list(torch.broadcast_tensors(*map(tensor, args)))
 
 
@@ -420,12 +433,14 @@ def _in_order(a, axis):
 
 @_define
 def sort(a, axis=-1, kind=None, order=None):
+    unsupported(order, None, "order")
     a, axis = _in_order(a, axis)
     return torch.sort(a, dim=axis, stable=kind == "stable").values
 
 
 @_define
 def argsort(a, axis=-1, kind=None, order=None):
+    unsupported(order, None, "order")
     a, axis = _in_order(a, axis)
     return torch.argsort(a, dim=axis, stable=kind == "stable")
 
@@ -460,6 +475,7 @@ def bincount(x, weights=None, minlength=0):
 @_define
 def unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None, *, equal_nan=True):
     unsupported(return_index, False, "return_index")
+    unsupported(equal_nan, True, "equal_nan")
     ar, axis = flat_without_axis(tensor(ar), axis)
     return torch.unique(ar, return_inverse=return_inverse, return_counts=return_counts, dim=axis)
 
@@ -501,7 +517,10 @@ _product("inner", True)
 @_define
 def matmul(x1, x2, out=None, *, casting="same_kind", order="K", dtype=None, subok=False):
     unsupported(out, None, "out")
-    return cast(_matmul(x1, x2), torch_dtype(dtype))
+    unsupported(order, "K", "order")
+    unsupported(subok, False, "subok")
+    a, b, dtype = tensor(x1), tensor(x2), torch_dtype(dtype)
+    return _matmul(a, b) if dtype is None else _matmul(cast_as(a, dtype, casting), cast_as(b, dtype, casting))
 
 
 @_define
@@ -534,6 +553,7 @@ def tensordot(a, b, axes=2):
 @_define
 def einsum(subscripts, *operands, out=None, dtype=None, order="K", casting="safe", optimize=False):
     unsupported(out, None, "out")
+    unsupported(order, "K", "order")
     if not isinstance(subscripts, str):
         raise NotImplementedError("einsum of lists of axes")
     operands, dtype = [tensor(o) for o in operands], torch_dtype(dtype)

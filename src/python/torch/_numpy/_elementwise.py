@@ -20,6 +20,7 @@ def _binary(name, function, takes_numbers):
     def call(x1, x2, out=None, *, where=True, casting="same_kind", order="K", dtype=None, subok=False):
         unsupported(where, True, "where")
         unsupported(order, "K", "order")
+        unsupported(subok, False, "subok")
         a, b = tensor_or_number(x1), tensor_or_number(x2)
         dtype = torch_dtype(dtype)
         if dtype is not None:
@@ -34,6 +35,9 @@ def _binary(name, function, takes_numbers):
 
 def _unary(name, function, of_floats):
     def call(x, out=None, *, where=True, casting="same_kind", order="K", dtype=None, subok=False):
+        unsupported(where, True, "where")
+        unsupported(order, "K", "order")
+        unsupported(subok, False, "subok")
         x, dtype = tensor(x), torch_dtype(dtype)
         if dtype is not None:
             x = cast_as(x, dtype, casting)
@@ -116,6 +120,7 @@ def where(condition, x=None, y=None):
 
 def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
     """Numbers for what is none."""
+    unsupported(copy, True, "copy")
     x = tensor(x)
     if x.is_complex():
         parts = [torch.nan_to_num(part, nan=nan, posinf=posinf, neginf=neginf) for part in (x.real, x.imag)]

@@ -17,12 +17,14 @@ def _define(function):
 def astype(a, dtype, order="K", casting="unsafe", subok=True, copy=True):
     unsupported(order, "K", "order")
     unsupported(casting, "unsafe", "casting")
+    unsupported(subok, True, "subok")
     unsupported(copy, True, "copy")
     return cast(tensor(a), torch_dtype(dtype))
 
 
 @_define
 def copy(a, order="C"):
+    unsupported(order, "C", "order")
     return tensor(a).clone()
 
 
