@@ -145,6 +145,12 @@ fn has_duplicates(inputs: &[Option<Tensor>]) -> bool {
     modes().grad && given.iter().any(|t| meta::requires_grad(t)) && given.iter().enumerate().any(is_again)
 }
 
+/// What the backward of a function changes outside of itself.
+fn effect_of(cls: &PyObjectRef, args: &[PyObjectRef], vm: &VirtualMachine) -> PyResult<Option<Unsupported>> {
+    let found = crate::dynamo::symbolic_convert::side_effect(&cls.get_attr("backward", vm)?, args, vm);
+    Ok(found.map(|reason| reason.in_operator("autograd.Function").of_call()))
+}
+
 /// The same, recorded as one call where there is a recorder.
 fn call(cls: &PyObjectRef, args: Vec<PyObjectRef>, recorder: Option<Rc<Recorder>>, way: Way, vm: &VirtualMachine) -> PyResult {
     // A function that writes to a tensor of the caller's is called as it is; to a value of the graph, it is part of it.
@@ -162,6 +168,14 @@ fn call(cls: &PyObjectRef, args: Vec<PyObjectRef>, recorder: Option<Rc<Recorder>
         crate::dynamo::eval_frame::call::break_graph(&Unsupported::duplicate_input()).map_err(|e| raise(e, vm))?;
         return call(cls, args, None, Way::Left, vm);
     }
+    let is_differentiated = modes().grad && inputs.iter().flatten().any(meta::requires_grad);
+    if recorder.is_some() && !writes && is_differentiated {
+        // The backward is traced beside the forward: what it changes outside would be changed now.
+        if let Some(reason) = effect_of(cls, &[], vm)? {
+            crate::dynamo::eval_frame::call::break_graph(&reason).map_err(|e| raise(e, vm))?;
+            return call(cls, args, None, Way::Left, vm);
+        }
+    }
     let context = vm.call_method(cls, "_backward_cls", ())?;
     let needs: Vec<PyObjectRef> = inputs.iter().map(|t| vm.ctx.new_bool(t.as_ref().is_some_and(meta::requires_grad)).into()).collect();
     context.set_attr("needs_input_grad", vm.ctx.new_tuple(needs), vm)?;
@@ -170,7 +184,9 @@ fn call(cls: &PyObjectRef, args: Vec<PyObjectRef>, recorder: Option<Rc<Recorder>
     let mut early = None;
     if let Some(recorder) = recorder.filter(|_| !writes) {
         let (forward, same) = higher_order_ops::forward(&recorder, &context, &args, vm)?;
-        if same && forward.writes_to_values(&recorder) {
+        // What the forward left in the context may be changed, too. The forward has run, and does not run again.
+        let effect = if is_differentiated { effect_of(cls, std::slice::from_ref(&context), vm)? } else { None };
+        if same && effect.is_none() && forward.writes_to_values(&recorder) {
             return match higher_order_ops::function(&recorder, forward, &context, cls, &args, vm)? {
                 Called::Recorded(result) => Ok(result),
                 Called::Refused(reason) => {
@@ -180,7 +196,8 @@ fn call(cls: &PyObjectRef, args: Vec<PyObjectRef>, recorder: Option<Rc<Recorder>
             };
         }
         // The forward broke the graph: its outputs get their values now, and the backward is the script's.
-        crate::dynamo::eval_frame::call::break_graph(&Unsupported::other("autograd.Function.apply")).map_err(|e| raise(e, vm))?;
+        let reason = effect.unwrap_or_else(|| Unsupported::other("autograd.Function.apply"));
+        crate::dynamo::eval_frame::call::break_graph(&reason).map_err(|e| raise(e, vm))?;
         early = Some(forward.result);
     }
     if way == Way::Left {
