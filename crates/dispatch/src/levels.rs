@@ -40,6 +40,8 @@ pub struct Level {
     pub kind: Kind,
     /// How many items a `vmap` goes over.
     pub size: SymInt,
+    /// How many levels the call saw that began it: one that was begun below others is within none of those.
+    outer: usize,
     alive: Rc<Cell<bool>>,
 }
 
@@ -78,8 +80,9 @@ pub fn used() -> bool {
 /// Begins a level, which goes over so many items where it is a `vmap`; gives its number.
 pub fn push(kind: Kind, size: SymInt) -> usize {
     USED.set(true);
+    let outer = DEPTH.get();
     let number = LEVELS.with_borrow_mut(|l| {
-        l.push(Level { number: l.len() + 1, kind, size, alive: Rc::new(Cell::new(true)) });
+        l.push(Level { number: l.len() + 1, kind, size, outer, alive: Rc::new(Cell::new(true)) });
         l.len()
     });
     DEPTH.set(number);
@@ -88,11 +91,11 @@ pub fn push(kind: Kind, size: SymInt) -> usize {
 
 /// Ends the innermost level, and gives it: its tensors become what they stand for.
 pub fn pop() -> Option<Level> {
-    let (ended, left) = LEVELS.with_borrow_mut(|l| (l.pop(), l.len()));
+    let ended = LEVELS.with_borrow_mut(Vec::pop);
     if let Some(level) = &ended {
         level.alive.set(false);
+        DEPTH.set(level.outer);
     }
-    DEPTH.set(left);
     ended
 }
 
@@ -171,6 +174,11 @@ pub fn set_depth(depth: usize) -> usize {
     DEPTH.replace(depth)
 }
 
+/// How many levels those below one see.
+pub fn depth_below(number: usize) -> usize {
+    level(number).map_or(number.saturating_sub(1), |level| level.outer)
+}
+
 /// Runs something as the levels below one see it.
 pub fn below<R>(number: usize, f: impl FnOnce() -> R) -> R {
     struct Back(usize);
@@ -179,7 +187,7 @@ pub fn below<R>(number: usize, f: impl FnOnce() -> R) -> R {
             DEPTH.set(self.0);
         }
     }
-    let _back = Back(DEPTH.replace(number - 1));
+    let _back = Back(DEPTH.replace(depth_below(number)));
     f()
 }
 

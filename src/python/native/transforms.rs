@@ -114,7 +114,7 @@ mod module {
     /// Lets calls see the levels below one; gives how many they saw before.
     #[pyfunction]
     fn _enter_below(number: usize) -> usize {
-        levels::set_depth(number.saturating_sub(1))
+        levels::set_depth(crate::dispatch::levels::depth_below(number))
     }
 
     /// Lets calls see so many levels again.
