@@ -276,7 +276,7 @@ fn compile_until_it_holds(
     emit(Event::Captured { region: reported.clone() });
     let start = Instant::now();
     // Numbers of inputs that are symbols no tensor takes the place of: Dynamo captures the graph again, once.
-    let is_abandoned = matches!(function.asked.backend, Backend::Named(_)) && specialize_memos(&captured.float_memos());
+    let is_abandoned = specialize_memos(&captured.float_memos());
     let compiled = compile_graph(function, &captured, number, is_abandoned);
     note_compile_time(start.elapsed().as_secs_f64());
     // Only AOTAutograd has a graph captured again: what another backend compiled takes the floats as they are.

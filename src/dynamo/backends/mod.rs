@@ -232,7 +232,7 @@ pub fn compile_graph(function: &CompiledFunction, captured: &CapturedGraph, numb
                 .collect::<PyResult<Vec<_>>>()
                 .map_err(raised)?;
             let known = captured.inputs.iter().map(|i| (i.real.clone(), i.fake_tensor.clone(), i.spec.clone())).collect();
-            set_compiling(Some(Compiling { number, inputs: known, is_outdated: is_outdated(captured) }));
+            set_compiling(Some(Compiling { number, inputs: known, is_outdated: is_outdated(captured, is_abandoned) }));
             let made = backend.call((module, vm.ctx.new_list(examples)), vm);
             set_compiling(None);
             let callable = made.map_err(raised)?;
