@@ -23,7 +23,7 @@ use crate::aot::{self, Program};
 use crate::decompositions::{Table, inductor, inductor_with_eager_random};
 use crate::dispatch::{Exclude, Key, Value};
 use crate::dynamo::{CapturedGraph, Runner};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::graph::FakeValue;
 use crate::partition::{PartitionConfig, Partitioner};
 use crate::python::current::emit;
@@ -236,6 +236,9 @@ pub fn compile_graph(function: &CompiledFunction, captured: &CapturedGraph, numb
             let made = backend.call((module, vm.ctx.new_list(examples)), vm);
             set_compiling(None);
             let callable = made.map_err(raised)?;
+            if !callable.is_callable() {
+                return Err(Error::new(ErrorKind::Assertion, "compiler_fn did not return callable"));
+            }
             Ok(Rc::new(move |inputs: Vec<Value>| {
                 let is_given = |position: &usize| !own.contains(position);
                 call_python(&callable, inputs.into_iter().enumerate().filter(|(i, _)| is_given(i)).map(|(_, v)| v).collect())

@@ -147,8 +147,18 @@ mod module {
     use crate::graph::Target;
     use crate::python::native::make_fx::{flat_function, no_argument, no_output, values_of};
     use crate::tensor::Tensor;
-    use rustpython_vm::builtins::{PyDictRef, PyStrRef};
+    use rustpython_vm::builtins::{PyCode, PyDictRef, PyStrRef};
+    use rustpython_vm::bytecode::CodeFlags;
     use rustpython_vm::{Py, PyRef};
+
+    /// `with_plain_parameters(code, count)`: the code with that many positional parameters, those that collect arguments among them.
+    #[pyfunction]
+    fn with_plain_parameters(code: PyRef<PyCode>, count: u32, vm: &VirtualMachine) -> PyRef<PyCode> {
+        let mut plain = code.code.clone();
+        plain.flags.remove(CodeFlags::VARARGS | CodeFlags::VARKEYWORDS);
+        (plain.posonlyarg_count, plain.kwonlyarg_count, plain.arg_count) = (0, 0, count);
+        vm.ctx.new_code(plain)
+    }
 
     /// Graphs that call operators of the script's run from here on.
     #[pyfunction]

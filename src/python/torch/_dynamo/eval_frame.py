@@ -281,6 +281,11 @@ class _Call:
         config = sys.modules.get("torch._dynamo.config")
         if config is not None and config.disable:
             return self.fn(*args, **kwargs)
+        tracing = sys.modules.get("torch.fx._symbolic_trace")
+        if tracing is not None and tracing.is_fx_symbolic_tracing():
+            raise RuntimeError(
+                "Detected that you are using FX to symbolically trace a dynamo-optimized function. This is not supported at the moment."
+            )
         _watch_messages()
         if config is not None and config.ignore_logging_functions:
             _check_ignored(config.ignore_logging_functions)

@@ -9,6 +9,7 @@ import warnings
 from collections import OrderedDict
 
 import torch
+from torch._native_trace import with_plain_parameters
 from torch.fx.graph import Graph
 from torch.fx.graph_module import GraphModule
 from torch.fx.node import map_aggregate
@@ -83,6 +84,14 @@ PH = PHBase()
 def _assert_is_none(value, msg):
     if value is not None:
         raise AssertionError(msg)
+
+
+_is_fx_tracing_flag = False
+
+
+def is_fx_symbolic_tracing():
+    """Whether a function or module is being traced."""
+    return _is_fx_tracing_flag
 
 
 class _Patches:
@@ -196,9 +205,10 @@ class Tracer(TracerBase):
 
     def _arguments(self, function, is_module, concrete):
         """Proxies for the parameters of a function, the module first."""
-        code = function.__code__
+        told = inspect.unwrap(function)
+        code = told.__code__
         names = list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
-        defaults = {name: p.default for name, p in inspect.signature(function).parameters.items() if p.default is not p.empty}
+        defaults = {name: p.default for name, p in inspect.signature(told).parameters.items() if p.default is not p.empty}
         concrete = concrete or {}
 
         def proxy(name):
@@ -209,15 +219,18 @@ class Tracer(TracerBase):
 
         self._types = {n: t for n, t in getattr(function, "__annotations__", {}).items() if n != "return" and not isinstance(t, str)}
         args = [self.root] if is_module else []
-        args += [proxy(name) for name in names[1 if is_module else 0 : code.co_argcount]]
-        kwargs = {name: proxy(name) for name in names[code.co_argcount :]}
-        at = code.co_argcount + code.co_kwonlyargcount
+        args += [proxy(name) for name in names[1 if is_module else 0 :]]
+        at = len(names)
         if code.co_flags & inspect.CO_VARARGS:
             args.append(proxy(f"*{code.co_varnames[at]}"))
             at += 1
         if code.co_flags & inspect.CO_VARKEYWORDS:
-            kwargs[f"**{code.co_varnames[at]}"] = proxy(f"**{code.co_varnames[at]}")
-        return function, args, kwargs
+            args.append(proxy(f"**{code.co_varnames[at]}"))
+        if len(args) > code.co_argcount and told is function:
+            # One proxy stands for all that a parameter collects.
+            plain = with_plain_parameters(code, len(args))
+            function = types.FunctionType(plain, function.__globals__, function.__name__, None, function.__closure__)
+        return function, args
 
     def _specialized(self, name, value, default):
         """A parameter whose value is known: the graph checks that it is given that."""
@@ -247,9 +260,10 @@ class Tracer(TracerBase):
             self.root = root
         else:
             function, self.root = root, Module()
+        returned = getattr(function, "__annotations__", {}).get("return")
         self.graph = Graph(tracer_cls=type(self))
         self._constants = {name: v for name, v in self.root.__dict__.items() if isinstance(v, torch.Tensor)}
-        function, args, kwargs = self._arguments(function, is_module, concrete_args)
+        function, args = self._arguments(function, is_module, concrete_args)
         cache = {}
         call, read = Module.__call__, Module.__getattr__
 
@@ -273,8 +287,8 @@ class Tracer(TracerBase):
                 patches.item(scope, name, _recording(scope.get(name, getattr(builtins, name, None)), is_wrapped=True))
             for found in self._autowrap_functions:
                 patches.item(found.__globals__, found.__name__, _recording(found, is_wrapped=True))
-            result = function(*args, **kwargs)
-        returned = getattr(function, "__annotations__", {}).get("return")
+            patches.item(globals(), "_is_fx_tracing_flag", True)
+            result = function(*args)
         self.graph.output(self.create_arg(result), None if isinstance(returned, str) else returned)
         return self.graph
 
