@@ -170,7 +170,13 @@ impl OutputGraph {
 
     /// Nodes of the graph have moved, `follow` gives them their new numbers; those for which it is false are gone.
     pub fn follow(&self, follow: &dyn Fn(&mut NodeId) -> bool) {
-        self.nodes.borrow_mut().retain(|_, id| follow(id));
+        // What a call gave again that is gone is what it was before.
+        let mut earlier = self.earlier.borrow_mut();
+        let mut before = |t: &u64, id: &mut NodeId| {
+            let known = earlier.get_mut(t)?;
+            std::iter::from_fn(|| known.pop()).find_map(|mut before| follow(&mut before).then(|| *id = before))
+        };
+        self.nodes.borrow_mut().retain(|t, id| follow(id) || before(t, id).is_some());
         self.sizes.borrow_mut().retain(|_, id| follow(id));
         self.floats.borrow_mut().retain_mut(|(_, id)| follow(id));
         self.items.borrow_mut().retain_mut(follow);

@@ -158,6 +158,15 @@ impl Recorder {
         known.ok_or_else(|| Error::runtime("a tensor that is not part of this graph"))
     }
 
+    /// The node that a tensor had before so many nodes were recorded: a call may have given it again since.
+    pub fn node_before(&self, t: &Tensor, start: usize) -> Result<NodeId> {
+        let now = self.node_of(t)?;
+        let is_before = |id: &&NodeId| (id.0 as usize) < start;
+        let t = self.wrap_tensor(t)?;
+        let before = self.output().earlier.borrow().get(&t.id()).and_then(|known| known.iter().rfind(is_before).copied());
+        Ok(if is_before(&&now) { now } else { before.unwrap_or(now) })
+    }
+
     /// The node of a tensor, where it has one already.
     pub fn known_node(&self, t: &Tensor) -> Option<NodeId> {
         let t = self.current(t);

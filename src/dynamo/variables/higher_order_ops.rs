@@ -360,7 +360,7 @@ pub fn function(
     let saved = recorder.free_values(&backward);
     let to_save: Vec<NodeId> = tensors_of(context, "to_save", vm)?.iter().filter_map(|t| recorder.known_node(t)).collect();
     let watched: Vec<Arg> = (0..saved.len()).filter(|i| to_save.contains(&saved[*i])).map(|i| Arg::Int(i as i64)).collect();
-    let takes = operands.iter().map(|t| recorder.node_of(t)).collect::<Result<Vec<_>>>().map_err(error)?;
+    let takes = operands.iter().map(|t| recorder.node_before(t, start)).collect::<Result<Vec<_>>>().map_err(error)?;
     let returned = tensors.iter().map(|t| recorder.node_of(t)).collect::<Result<Vec<_>>>().map_err(error)?;
     let returns = Arg::Tuple(vec![Arg::Tuple(nodes(returned)), Arg::Tuple(nodes(saved))]);
     let forward = Part { range: start..end, takes, returns };
