@@ -172,14 +172,13 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
 
         weights = tensor(weights)
         a = a if a.is_floating_point() else a.double()
-        if a.shape != weights.shape:
-            if axis is None:
-                raise TypeError("Axis must be specified when shapes of a and weights differ.")
-            if weights.ndim != 1:
-                raise TypeError("1D weights expected when shapes of a and weights differ.")
-            if weights.shape[0] != a.shape[axis]:
+        if weights.shape != a.shape:
+            wanted = "Axis must be specified" if axis is None else "1D weights expected" if weights.ndim != 1 else None
+            if wanted is not None:
+                raise TypeError(f"{wanted} when shapes of a and weights differ.")
+            if len(weights) != a.shape[axis]:
                 raise ValueError("Length of weights not compatible with specified axis.")
-            weights = torch.broadcast_to(weights, (1,) * (a.ndim - 1) + weights.shape).swapaxes(-1, axis)
+            weights = torch.broadcast_to(weights, (*[1] * (a.ndim - 1), len(weights))).swapaxes(-1, axis)
         dtype, axes = result_type(a, weights), None if axis is None else axes_of(axis, a.ndim)
         numerator = _over((a * weights).sum, axes, dtype=dtype)
         total = _over(weights.sum, axes, dtype=dtype)
