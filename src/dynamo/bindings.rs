@@ -487,6 +487,21 @@ mod native {
         }
     }
 
+    /// `_transformed(transform, args, kwargs)`: calls a transform of `torch.func` as a part of what is captured.
+    #[pyfunction]
+    fn _transformed(
+        transform: PyObjectRef,
+        args: rustpython_vm::builtins::PyTupleRef,
+        kwargs: rustpython_vm::builtins::PyDictRef,
+        vm: &VirtualMachine,
+    ) -> PyResult {
+        let args = func_args(&args, &kwargs);
+        match call::recorder() {
+            Some(recorder) => crate::dynamo::variables::transforms::call(&recorder, &transform, args, vm),
+            None => transform.call(args, vm),
+        }
+    }
+
     /// What the call that ended a graph returned.
     #[pyfunction]
     fn _returned(result: PyObjectRef, vm: &VirtualMachine) -> PyObjectRef {

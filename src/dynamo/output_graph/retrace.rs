@@ -2,10 +2,12 @@
 //! the function's. It is recorded again, on the values that the first graph gave.
 
 use super::captured_graph::sets_grad_mode;
+use super::subgraph::Mark;
 use super::tracer::Recorder;
 use crate::aot::trace::fake_value;
 use crate::dispatch::{Key, Modes, Value, call_below, fill_args, lookup, modes, set_modes};
 use crate::error::{Error, Result};
+
 use crate::graph::{Arg, FakeValue, Graph, Meta, Node, NodeId, Opcode, Target};
 use crate::shape::{ShapeEnv, SymInt, Symbol};
 use crate::tensor::{Tensor, TensorImpl};
@@ -160,6 +162,13 @@ impl Recorder {
     /// Whether a part is one of the graph that is recorded.
     pub fn has_section(&self, part: &Section) -> bool {
         part.epoch == self.output().epoch
+    }
+
+    /// Forgets what was recorded since a part began, whose beginning the mark is, too.
+    pub fn forget_part(&self, mark: Mark, part: &Section) {
+        if self.split_at(part).is_none() {
+            self.cut(mark, &[], &[]);
+        }
     }
 
     /// Takes away what was recorded since a part began, and tensors of the caller's that it was the first to read.

@@ -252,6 +252,11 @@ impl Recorder {
         (done, self.trial.replace(before).flatten())
     }
 
+    /// Whether the graph must not end here.
+    pub fn is_attempting(&self) -> bool {
+        self.trial.borrow().is_some()
+    }
+
     /// Breaks the graph here, at a call that reads tensors.
     pub fn break_graph_at(&self, reason: &Unsupported, read: Vec<Value>) -> Result<()> {
         let (tensors, numbers): (Vec<Value>, Vec<Value>) = read.into_iter().partition(|v| matches!(v, Value::Tensor(_)));

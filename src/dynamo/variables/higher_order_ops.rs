@@ -150,9 +150,7 @@ pub fn checkpoint(
     let (result, refused) = if is_whole() { (run(), None) } else { recorder.attempt(run) };
     if let Some(reason) = refused {
         // Nothing that it did so far counts.
-        if recorder.split_at(&part).is_none() {
-            recorder.cut(mark, &[], &[]);
-        }
+        recorder.forget_part(mark, &part);
         break_graph(&reason.of_call()).map_err(|e| raise(e, vm))?;
         return Ok(None);
     }

@@ -9,3 +9,4 @@ pub(super) mod higher_order_ops;
 pub(super) mod invoke_subgraph;
 pub(super) mod nn_module;
 pub(super) mod torch;
+pub(super) mod transforms;

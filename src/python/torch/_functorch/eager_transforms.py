@@ -8,7 +8,7 @@ import torch
 from torch import _native_aot, _native_compile
 from torch import _native_transforms as _native
 from torch.autograd.graph import disable_saved_tensors_hooks
-from torch._functorch.vmap import _touch_all, _vmap_list, vmap
+from torch._functorch.vmap import _touch_all, _vmap_list, call_whole, vmap
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten, treespec_pprint
 
 _TENSOR = torch.Tensor
@@ -83,39 +83,48 @@ def _chosen(args, argnums, numbers):
     return tuple(args[n] for n in numbers) if isinstance(argnums, tuple) else args[numbers[0]]
 
 
+def _grad_and_value(func, argnums, has_aux, args, kwargs):
+    numbers = _argnums(argnums, len(args), "grad")
+    with _Level() as level:
+        args, kwargs = _wrap(args, level), _wrap(kwargs, level)
+        wanted = _chosen(args, argnums, numbers)
+        _differentiable(wanted, "grad")
+        output = func(*args, **kwargs)
+        aux = None
+        if has_aux:
+            if not (isinstance(output, tuple) and len(output) == 2):
+                raise RuntimeError(
+                    "grad_and_value(f)(*args): output of function f should be a tuple: (output, aux) if has_aux is True"
+                )
+            output, aux = output
+        if not isinstance(output, _TENSOR):
+            raise RuntimeError(
+                f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(output)}"
+            )
+        if output.dim() != 0:
+            raise RuntimeError(
+                "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with "
+                f"{output.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
+            )
+        flat, spec = tree_flatten(wanted)
+        grads = tree_unflatten(_gradients([output], flat), spec)
+        grads, output, aux = _unwrap(grads, level), _unwrap(output, level), _auxiliary(aux, level) if has_aux else None
+    return (grads, (output, aux)) if has_aux else (grads, output)
+
+
 def grad_and_value(func, argnums=0, has_aux=False):
     """A function that computes the gradient of `func` and its value."""
 
     @functools.wraps(func, updated=())
     def wrapper(*args, **kwargs):
-        numbers = _argnums(argnums, len(args), "grad")
-        with _Level() as level:
-            args, kwargs = _wrap(args, level), _wrap(kwargs, level)
-            wanted = _chosen(args, argnums, numbers)
-            _differentiable(wanted, "grad")
-            output = func(*args, **kwargs)
-            aux = None
-            if has_aux:
-                if not (isinstance(output, tuple) and len(output) == 2):
-                    raise RuntimeError(
-                        "grad_and_value(f)(*args): output of function f should be a tuple: (output, aux) if has_aux is True"
-                    )
-                output, aux = output
-            if not isinstance(output, _TENSOR):
-                raise RuntimeError(
-                    f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(output)}"
-                )
-            if output.dim() != 0:
-                raise RuntimeError(
-                    "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with "
-                    f"{output.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
-                )
-            flat, spec = tree_flatten(wanted)
-            grads = tree_unflatten(_gradients([output], flat), spec)
-            grads, output, aux = _unwrap(grads, level), _unwrap(output, level), _auxiliary(aux, level) if has_aux else None
-        return (grads, (output, aux)) if has_aux else (grads, output)
+        return call_whole(_grad_and_value, (func, argnums, has_aux, args, kwargs), {})
 
     return wrapper
+
+
+def _grad(func, argnums, has_aux, args, kwargs):
+    result = grad_and_value(func, argnums, has_aux)(*args, **kwargs)
+    return (result[0], result[1][1]) if has_aux else result[0]
 
 
 def grad(func, argnums=0, has_aux=False):
@@ -123,8 +132,7 @@ def grad(func, argnums=0, has_aux=False):
 
     @functools.wraps(func, updated=())
     def wrapper(*args, **kwargs):
-        result = grad_and_value(func, argnums, has_aux)(*args, **kwargs)
-        return (result[0], result[1][1]) if has_aux else result[0]
+        return call_whole(_grad, (func, argnums, has_aux, args, kwargs), {})
 
     return wrapper
 
@@ -179,7 +187,7 @@ def _vjp(func, primals, has_aux=False, argnums=None):
 
 def vjp(func, *primals, has_aux=False):
     """The function's result, and the function that multiplies with its transposed Jacobian."""
-    results, vjp_fn, _, _, _, aux = _vjp(func, primals, has_aux)
+    results, vjp_fn, _, _, _, aux = call_whole(_vjp, (func, primals, has_aux), {})
 
     def wrapped(*cotangents, retain_graph=True, create_graph=None):
         found = vjp_fn(*cotangents)
@@ -273,12 +281,12 @@ def _parts_of_dual(dual, strict):
 
 def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     """The function's result, and the product of its Jacobian with `tangents`."""
-    return _jvp(func, primals, tangents, strict=strict, has_aux=has_aux)
+    return call_whole(_jvp, (func, primals, tangents), {"strict": strict, "has_aux": has_aux})
 
 
 def linearize(func, *primals):
     """The function's result, and the function that multiplies with its Jacobian at `primals`."""
-    results, _, flat_fn, _, out_spec, _ = _vjp(func, primals)
+    results, _, flat_fn, _, out_spec, _ = call_whole(_vjp, (func, primals), {})
     flat_results, _ = tree_flatten(results)
 
     def jvp_fn(*tangents):
@@ -309,6 +317,29 @@ def _bases(tensors, counts, chunk_size=None):
         yield [chunk.view(rows, *t.shape) for chunk, t in zip(chunks, tensors)]
 
 
+def _jacrev(func, argnums, has_aux, chunk_size, args):
+    numbers = _argnums(argnums, len(args), "jacrev")
+    results, _, flat_fn, in_spec, out_spec, aux = _vjp(func, args, has_aux, argnums)
+    outputs, _ = tree_flatten(results)
+    inputs, _ = tree_flatten(_chosen(args, argnums, numbers))
+    counts = [one.numel() for one in outputs]
+    chunks = []
+    for basis in _bases(outputs, counts, chunk_size):
+        if chunk_size == 1:
+            rows = flat_fn([torch.squeeze(t, 0) for t in basis])
+            chunks.append([torch.unsqueeze(row, 0) for row in rows])
+        else:
+            chunks.append(_vmap_list(lambda *weights: flat_fn(weights), basis))
+    rows = chunks[0] if len(chunks) == 1 else [torch.cat(parts, 0) for parts in zip(*chunks)]
+    split = [row.split(counts, dim=0) for row in rows]
+    by_input = [
+        [part.view(output.shape + one.shape) for part, output in zip(parts, outputs)] for parts, one in zip(split, inputs)
+    ]
+    jacobian = [tree_unflatten([parts[i] for parts in by_input], in_spec) for i in range(len(outputs))]
+    jacobian = tree_unflatten(jacobian, out_spec)
+    return (jacobian, aux) if has_aux else jacobian
+
+
 def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_copy=False):
     """A function that computes the Jacobian, by reverse mode."""
     if not (chunk_size is None or chunk_size > 0):
@@ -316,26 +347,7 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
 
     @functools.wraps(func, updated=())
     def wrapper(*args):
-        numbers = _argnums(argnums, len(args), "jacrev")
-        results, _, flat_fn, in_spec, out_spec, aux = _vjp(func, args, has_aux, argnums)
-        outputs, _ = tree_flatten(results)
-        inputs, _ = tree_flatten(_chosen(args, argnums, numbers))
-        counts = [one.numel() for one in outputs]
-        chunks = []
-        for basis in _bases(outputs, counts, chunk_size):
-            if chunk_size == 1:
-                rows = flat_fn([torch.squeeze(t, 0) for t in basis])
-                chunks.append([torch.unsqueeze(row, 0) for row in rows])
-            else:
-                chunks.append(_vmap_list(lambda *weights: flat_fn(weights), basis))
-        rows = chunks[0] if len(chunks) == 1 else [torch.cat(parts, 0) for parts in zip(*chunks)]
-        split = [row.split(counts, dim=0) for row in rows]
-        by_input = [
-            [part.view(output.shape + one.shape) for part, output in zip(parts, outputs)] for parts, one in zip(split, inputs)
-        ]
-        jacobian = [tree_unflatten([parts[i] for parts in by_input], in_spec) for i in range(len(outputs))]
-        jacobian = tree_unflatten(jacobian, out_spec)
-        return (jacobian, aux) if has_aux else jacobian
+        return call_whole(_jacrev, (func, argnums, has_aux, chunk_size, args), {})
 
     return wrapper
 
@@ -344,38 +356,42 @@ def _unflattened(tensor, dim, shape):
     return tensor.squeeze(dim) if len(shape) == 0 else tensor.unflatten(dim, shape)
 
 
+def _jacfwd(func, argnums, has_aux, randomness, args):
+    numbers = _argnums(argnums, len(args), "jacfwd")
+    wanted = _chosen(args, argnums, numbers)
+    inputs, in_spec = tree_flatten(wanted)
+    counts = [one.numel() for one in inputs]
+    (flat_basis,) = _bases(inputs, counts)
+
+    def push_forward(basis):
+        out = _jvp(func, args, basis, argnums=argnums, has_aux=has_aux)
+        return out[1:] if has_aux else out[1]
+
+    results = vmap(push_forward, randomness=randomness)(tree_unflatten(flat_basis, in_spec))
+    if has_aux:
+        results, aux = results
+        aux = tree_map(lambda t: t[0], aux)
+    columns, spec = tree_flatten(results)
+    jacobian = [
+        tree_unflatten(
+            [
+                _unflattened(part, -1, one.shape)
+                for one, part in zip(inputs, column.movedim(0, -1).split(counts, dim=-1))
+            ],
+            in_spec,
+        )
+        for column in columns
+    ]
+    jacobian = tree_unflatten(jacobian, spec)
+    return (jacobian, aux) if has_aux else jacobian
+
+
 def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
     """A function that computes the Jacobian, by forward mode."""
 
     @functools.wraps(func, updated=())
     def wrapper(*args):
-        numbers = _argnums(argnums, len(args), "jacfwd")
-        wanted = _chosen(args, argnums, numbers)
-        inputs, in_spec = tree_flatten(wanted)
-        counts = [one.numel() for one in inputs]
-        (flat_basis,) = _bases(inputs, counts)
-
-        def push_forward(basis):
-            out = _jvp(func, args, basis, argnums=argnums, has_aux=has_aux)
-            return out[1:] if has_aux else out[1]
-
-        results = vmap(push_forward, randomness=randomness)(tree_unflatten(flat_basis, in_spec))
-        if has_aux:
-            results, aux = results
-            aux = tree_map(lambda t: t[0], aux)
-        columns, spec = tree_flatten(results)
-        jacobian = [
-            tree_unflatten(
-                [
-                    _unflattened(part, -1, one.shape)
-                    for one, part in zip(inputs, column.movedim(0, -1).split(counts, dim=-1))
-                ],
-                in_spec,
-            )
-            for column in columns
-        ]
-        jacobian = tree_unflatten(jacobian, spec)
-        return (jacobian, aux) if has_aux else jacobian
+        return call_whole(_jacfwd, (func, argnums, has_aux, randomness, args), {})
 
     return wrapper
 
@@ -383,6 +399,21 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
 def hessian(func, argnums=0):
     """A function that computes the Hessian: the forward-mode Jacobian of the reverse-mode one."""
     return jacfwd(jacrev(func, argnums), argnums)
+
+
+def _functionalize(func, remove, args, kwargs):
+    if _native_compile._is_capturing():
+        # What compiles the function takes its mutations away.
+        return func(*args, **kwargs)
+    flat, spec = tree_flatten((args, kwargs))
+    kept = {}
+
+    def run(values):
+        args, kwargs = tree_unflatten(values, spec)
+        leaves, kept["spec"] = tree_flatten(func(*args, **kwargs))
+        return leaves
+
+    return tree_unflatten(_native_aot._functionalize(run, flat, remove == "mutations_and_views"), kept["spec"])
 
 
 def functionalize(func, *, remove="mutations"):
@@ -397,18 +428,7 @@ def functionalize(func, *, remove="mutations"):
 
     @functools.wraps(func, updated=())
     def wrapped(*args, **kwargs):
-        if _native_compile._is_capturing():
-            # What compiles the function takes its mutations away.
-            return func(*args, **kwargs)
-        flat, spec = tree_flatten((args, kwargs))
-        kept = {}
-
-        def run(values):
-            args, kwargs = tree_unflatten(values, spec)
-            leaves, kept["spec"] = tree_flatten(func(*args, **kwargs))
-            return leaves
-
-        return tree_unflatten(_native_aot._functionalize(run, flat, remove == "mutations_and_views"), kept["spec"])
+        return call_whole(_functionalize, (func, remove, args, kwargs), {})
 
     return wrapped
 

@@ -3,6 +3,7 @@
 import functools
 
 import torch
+from torch import _native_compile
 from torch import _native_transforms as _native
 from torch.utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 
@@ -10,6 +11,13 @@ from torch.utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_un
 def get_name(func):
     """How messages call a function."""
     return getattr(func, "__name__", repr(func))
+
+
+def call_whole(transformed, args, kwargs):
+    """Calls a transformed function. Dynamo captures the call as a whole or not at all."""
+    if _native_compile._is_capturing():
+        return _native_compile._transformed(transformed, args, kwargs)
+    return transformed(*args, **kwargs)
 
 
 def _touch_all(values):
@@ -101,6 +109,20 @@ def _map(func, size, flat_dims, flat_args, spec, out_dims, randomness, kwargs):
         _native._decrement_nesting()
 
 
+def _vmap(func, in_dims, out_dims, randomness, chunk_size, args, kwargs):
+    size, flat_dims, flat_args, spec = _flat_inputs(in_dims, args, func)
+    if chunk_size is None or chunk_size >= size:
+        return _map(func, size, flat_dims, flat_args, spec, out_dims, randomness, kwargs)
+    parts = []
+    for start in range(0, size, chunk_size):
+        count = min(chunk_size, size - start)
+        chunk = [a if d is None else a.narrow(d, start, count) for a, d in zip(flat_args, flat_dims)]
+        parts.append(_map(func, count, flat_dims, chunk, spec, out_dims, randomness, kwargs))
+    flat = [tree_flatten(part) for part in parts]
+    dims = _broadcast_to_and_flatten(out_dims, flat[0][1])
+    return tree_unflatten([torch.cat(one, dim=d) for one, d in zip(zip(*(f for f, _ in flat)), dims)], flat[0][1])
+
+
 def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
     """A function that maps `func` over dimensions of its inputs."""
     if randomness not in ("error", "different", "same"):
@@ -110,17 +132,7 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
 
     @functools.wraps(func, updated=())
     def wrapped(*args, **kwargs):
-        size, flat_dims, flat_args, spec = _flat_inputs(in_dims, args, func)
-        if chunk_size is None or chunk_size >= size:
-            return _map(func, size, flat_dims, flat_args, spec, out_dims, randomness, kwargs)
-        parts = []
-        for start in range(0, size, chunk_size):
-            count = min(chunk_size, size - start)
-            chunk = [a if d is None else a.narrow(d, start, count) for a, d in zip(flat_args, flat_dims)]
-            parts.append(_map(func, count, flat_dims, chunk, spec, out_dims, randomness, kwargs))
-        flat = [tree_flatten(part) for part in parts]
-        dims = _broadcast_to_and_flatten(out_dims, flat[0][1])
-        return tree_unflatten([torch.cat(one, dim=d) for one, d in zip(zip(*(f for f, _ in flat)), dims)], flat[0][1])
+        return call_whole(_vmap, (func, in_dims, out_dims, randomness, chunk_size, args, kwargs), {})
 
     if not hasattr(func, "__name__"):
         wrapped.__name__ = repr(func)
