@@ -501,8 +501,13 @@ fn operand(value: &Value) -> Result<(FloatExpr, Option<ShapeEnv>)> {
     })
 }
 
+/// What a graph rounds, with Python's errors. Integers of a graph have 64 bits.
 fn rounded(rounding: Rounding, float: f64) -> Result<Value> {
-    let number = rounding.apply(float).ok_or_else(|| Error::runtime(format!("no integer is as large as {float}")))?;
+    let number = rounding.apply(float).ok_or_else(|| match float {
+        _ if float.is_nan() => Error::value("cannot convert float NaN to integer"),
+        _ if float.is_infinite() => Error::new(ErrorKind::Overflow, "cannot convert float infinity to integer"),
+        _ => Error::new(ErrorKind::Overflow, "int too big to convert"),
+    })?;
     Ok(Value::from(number))
 }
 
