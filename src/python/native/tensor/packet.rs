@@ -68,7 +68,9 @@ pub fn call_packet(packet: &'static str, written: Written, args: &FuncArgs, vm: 
     if let Some(args) = with_numpy_inputs(args, vm) {
         return call_packet(packet, written, &args, vm);
     }
-    let is_placed = matches!(written, Written::Function(prefix, _) if prefix != "torch.ops.") && is_device_constructor(packet);
+    let is_placed = crate::dispatch::device_context().is_some()
+        && matches!(written, Written::Function(prefix, _) if prefix != "torch.ops.")
+        && is_device_constructor(packet);
     let placed = if is_placed { in_device_context(args, vm) } else { None };
     let args = placed.as_ref().unwrap_or(args);
     // `nonzero(as_tuple=True)` is an operator of its own.
