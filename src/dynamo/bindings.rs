@@ -6,7 +6,7 @@ pub(crate) use native::module_def;
 mod native {
     use std::rc::Rc;
 
-    use rustpython_vm::builtins::{PyStrRef, PyTupleRef, PyTypeRef};
+    use rustpython_vm::builtins::{PyDictRef, PyStrRef, PyTupleRef, PyTypeRef};
     use rustpython_vm::function::ArgSequence;
     use rustpython_vm::{AsObject, Py, PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
@@ -49,7 +49,7 @@ mod native {
         /// `holds(entry, variables)`: whether the guards of an entry hold for a function's variables; `None` where there is no such
         /// entry.
         #[pymethod]
-        fn holds(zelf: &Py<Self>, entry: usize, variables: rustpython_vm::builtins::PyDictRef, vm: &VirtualMachine) -> Option<bool> {
+        fn holds(zelf: &Py<Self>, entry: usize, variables: PyDictRef, vm: &VirtualMachine) -> Option<bool> {
             zelf.0.cache.borrow().entry(0, entry)?;
             let variable = |(k, v): (PyObjectRef, PyObjectRef)| {
                 let name = k.downcast_ref::<rustpython_vm::builtins::PyStr>()?.to_string_lossy().as_ref().into();
@@ -108,8 +108,8 @@ mod native {
         function: PyObjectRef,
         name: PyStrRef,
         namer: PyObjectRef,
-        args: rustpython_vm::builtins::PyTupleRef,
-        kwargs: rustpython_vm::builtins::PyDictRef,
+        args: PyTupleRef,
+        kwargs: PyDictRef,
         vm: &VirtualMachine,
     ) -> PyResult {
         let state = compiled_state(&state, vm)?;
@@ -130,8 +130,8 @@ mod native {
         function: PyObjectRef,
         name: PyStrRef,
         namer: PyObjectRef,
-        args: rustpython_vm::builtins::PyTupleRef,
-        kwargs: rustpython_vm::builtins::PyDictRef,
+        args: PyTupleRef,
+        kwargs: PyDictRef,
         vm: &VirtualMachine,
     ) -> PyResult {
         let state = compiled_state(&state, vm)?;
@@ -144,8 +144,8 @@ mod native {
     fn _call_overridable(
         public: PyObjectRef,
         implementation: PyObjectRef,
-        args: rustpython_vm::builtins::PyTupleRef,
-        kwargs: rustpython_vm::builtins::PyDictRef,
+        args: PyTupleRef,
+        kwargs: PyDictRef,
         vm: &VirtualMachine,
     ) -> PyResult {
         crate::dynamo::variables::torch::call_overridable(&public, &implementation, &func_args(&args, &kwargs), vm)
@@ -156,8 +156,8 @@ mod native {
     fn _call_as_one(
         public: PyObjectRef,
         implementation: PyObjectRef,
-        args: rustpython_vm::builtins::PyTupleRef,
-        kwargs: rustpython_vm::builtins::PyDictRef,
+        args: PyTupleRef,
+        kwargs: PyDictRef,
         vm: &VirtualMachine,
     ) -> PyResult {
         crate::dynamo::variables::torch::call_as_one(&public, &implementation, &func_args(&args, &kwargs), vm)
@@ -172,13 +172,7 @@ mod native {
 
     /// `_call_of_numpy(name, implementation, args, kwargs)`: a call of numpy's, which counts as one of Dynamo's wrapper of that name.
     #[pyfunction]
-    fn _call_of_numpy(
-        name: PyStrRef,
-        implementation: PyObjectRef,
-        args: rustpython_vm::builtins::PyTupleRef,
-        kwargs: rustpython_vm::builtins::PyDictRef,
-        vm: &VirtualMachine,
-    ) -> PyResult {
+    fn _call_of_numpy(name: PyStrRef, implementation: PyObjectRef, args: PyTupleRef, kwargs: PyDictRef, vm: &VirtualMachine) -> PyResult {
         crate::dynamo::variables::torch::call_of_numpy(&name.to_string_lossy(), &implementation, &func_args(&args, &kwargs), vm)
     }
 
@@ -489,12 +483,7 @@ mod native {
 
     /// `_transformed(transform, args, kwargs)`: calls a transform of `torch.func` as a part of what is captured.
     #[pyfunction]
-    fn _transformed(
-        transform: PyObjectRef,
-        args: rustpython_vm::builtins::PyTupleRef,
-        kwargs: rustpython_vm::builtins::PyDictRef,
-        vm: &VirtualMachine,
-    ) -> PyResult {
+    fn _transformed(transform: PyObjectRef, args: PyTupleRef, kwargs: PyDictRef, vm: &VirtualMachine) -> PyResult {
         let args = func_args(&args, &kwargs);
         match call::recorder() {
             Some(recorder) => crate::dynamo::variables::transforms::call(&recorder, &transform, args, vm),
@@ -543,13 +532,13 @@ mod native {
 
     /// `Function.apply(*args)`
     #[pyfunction]
-    fn _function_apply(cls: PyObjectRef, args: rustpython_vm::builtins::PyTupleRef, vm: &VirtualMachine) -> PyResult {
+    fn _function_apply(cls: PyObjectRef, args: PyTupleRef, vm: &VirtualMachine) -> PyResult {
         crate::dynamo::variables::autograd_function::apply(&cls, args.as_slice().to_vec(), vm)
     }
 
     /// The same in a level of a transform.
     #[pyfunction]
-    fn _function_apply_in_level(cls: PyObjectRef, args: rustpython_vm::builtins::PyTupleRef, vm: &VirtualMachine) -> PyResult {
+    fn _function_apply_in_level(cls: PyObjectRef, args: PyTupleRef, vm: &VirtualMachine) -> PyResult {
         crate::dynamo::variables::autograd_function::apply_in_level(&cls, args.as_slice().to_vec(), vm)
     }
 
@@ -578,8 +567,8 @@ mod native {
     #[pyfunction]
     fn _checkpoint(
         function: PyObjectRef,
-        args: rustpython_vm::builtins::PyTupleRef,
-        kwargs: rustpython_vm::builtins::PyDictRef,
+        args: PyTupleRef,
+        kwargs: PyDictRef,
         context_fn: Option<PyObjectRef>,
         use_reentrant: bool,
         otherwise: PyObjectRef,
@@ -624,12 +613,7 @@ mod native {
 
     /// Calls a function that is marked to be compiled once.
     #[pyfunction]
-    fn _region(
-        function: PyObjectRef,
-        args: rustpython_vm::builtins::PyTupleRef,
-        kwargs: rustpython_vm::builtins::PyDictRef,
-        vm: &VirtualMachine,
-    ) -> PyResult {
+    fn _region(function: PyObjectRef, args: PyTupleRef, kwargs: PyDictRef, vm: &VirtualMachine) -> PyResult {
         let call = func_args(&args, &kwargs);
         match call::recorder() {
             Some(recorder) => crate::dynamo::variables::invoke_subgraph::region(&recorder, &function, call, vm),
