@@ -37,7 +37,7 @@ mod run;
 mod runtime;
 pub mod schemas;
 pub mod subclass;
-mod synthetic_base;
+pub mod synthetic_base;
 pub mod tangents;
 mod tensorify;
 pub mod trace;

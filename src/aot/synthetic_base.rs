@@ -68,15 +68,20 @@ fn apart(a: &Geometry, b: &Geometry) -> bool {
     column >= x.sizes[1] && column + y.sizes[1] <= x.strides[0]
 }
 
-/// `compute_overlapping_inputs`: those of a group that overlap another of it.
-fn overlapping(inputs: &[InputSpec], group: &[usize]) -> Vec<usize> {
-    let geometry = |i: usize| &inputs[i].spec.geometry;
-    group.iter().copied().filter(|i| group.iter().any(|j| i != j && !apart(geometry(*i), geometry(*j)))).collect()
+/// `compute_overlapping_inputs`: of each input, whether it overlaps another one of its storage.
+pub fn overlapping<'a>(inputs: impl Iterator<Item = &'a InputSpec>) -> Vec<bool> {
+    let inputs: Vec<&InputSpec> = inputs.collect();
+    let overlap = |a: &InputSpec, b: &InputSpec| {
+        let storage = a.identity.storage;
+        storage != 0 && storage == b.identity.storage && !apart(&a.spec.geometry, &b.spec.geometry)
+    };
+    (0..inputs.len()).map(|i| (0..inputs.len()).any(|j| i != j && overlap(inputs[i], inputs[j]))).collect()
 }
 
 /// Groups of inputs to merge, each in order.
 fn groups(inputs: &[InputSpec], metadata: &ViewAndMutationMeta) -> Vec<Vec<usize>> {
     let storage = |i: usize| inputs[i].identity.storage;
+    let overlapping = overlapping(inputs.iter());
     let mut found = Vec::new();
     for i in 0..inputs.len() {
         if storage(i) == 0 || (0..i).any(|j| storage(j) == storage(i)) {
@@ -84,7 +89,7 @@ fn groups(inputs: &[InputSpec], metadata: &ViewAndMutationMeta) -> Vec<Vec<usize
         }
         let group: Vec<usize> = (i..inputs.len()).filter(|j| storage(*j) == storage(i)).collect();
         let is_written = group.iter().any(|i| metadata.input_info[*i].mutates_data);
-        if group.len() > 1 && is_written && overlapping(inputs, &group).len() > 1 {
+        if is_written && group.iter().any(|i| overlapping[*i]) {
             found.push(group);
         }
     }

@@ -65,7 +65,7 @@ pub fn register(table: &mut Table) {
     table.add("aten.fmin.default", |c| ignoring_nan(c, |other, x| t!("gt.Tensor", other, x)));
     table.add("aten.fmax.default", |c| ignoring_nan(c, |other, x| t!("lt.Tensor", other, x)));
     for name in ["aten.floor_divide.default", "aten.floor_divide.Scalar"] {
-        table.add(name, |c| done(t!("div.Tensor_mode", c.tensor("self")?, c.get("other"); rounding_mode = "floor")?));
+        table.add(name, |c| done(t!("div.Tensor_mode", c.get("self"), c.get("other"); rounding_mode = "floor")?));
     }
     table.add("aten.lerp.Scalar", lerp_number);
     table.add("aten.lerp.Tensor", lerp);

@@ -1,6 +1,7 @@
 //! Whether two captured graphs are one computation, sizes as numbers: what a cache hit needs besides guards.
 
 use crate::aot::subclass::made_alike;
+use crate::aot::synthetic_base::overlapping;
 use crate::dynamo::dynamic_shapes::value_of;
 use crate::dynamo::output_graph::captured_graph::CapturedGraph;
 use crate::dynamo::output_graph::graph_arg::GraphArg;
@@ -207,17 +208,28 @@ impl CapturedGraph {
                 && sizes(&l.geometry.strides, &r.geometry.strides)
         };
         let shared = |((a, b), (_, shared)): ((&GraphArg, &GraphArg), &(usize, bool))| {
-            !shared || a.spec.spec.geometry.offset.hint() == b.spec.spec.geometry.offset.hint() && base(a) == base(b)
+            let (l, r) = (&a.spec.spec.geometry.offset, &b.spec.spec.geometry.offset);
+            let same_offset = l.as_int().is_some() || sizes(std::slice::from_ref(l), std::slice::from_ref(r));
+            !shared || same_offset && base(a) == base(b)
         };
         let pairs = || self.inputs.iter().zip(&other.inputs);
+        // `StorageOverlap`: memory that inputs share is guarded where symbols stand for their geometry. Elsewhere a graph serves whatever
+        // shares memory, and computes what it computes for what it was compiled for.
+        let is_symbolic = |i: &GraphArg| {
+            let geometry = &i.spec.spec.geometry;
+            geometry.sizes.iter().chain(&geometry.strides).chain([&geometry.offset]).any(|s| s.as_int().is_none())
+        };
+        let guards_memory = self.inputs.iter().zip(&self.storages).any(|(i, (_, shared))| *shared && is_symbolic(i));
+        let overlapping = |graph: &CapturedGraph| overlapping(graph.inputs.iter().map(|i| &i.spec));
+        let same_memory =
+            || self.storages == other.storages && overlapping(self) == overlapping(other) && pairs().zip(&self.storages).all(shared);
         self.grad == other.grad
             && self.autocast == other.autocast
             && self.inference == other.inference
             && self.state == other.state
             && self.inputs.len() == other.inputs.len()
-            && self.storages == other.storages
+            && (!guards_memory || same_memory())
             && pairs().all(same)
-            && pairs().zip(&self.storages).all(shared)
             && same_graph(&self.graph, values, &other.graph, others)
     }
 }
