@@ -13,7 +13,7 @@ use super::subclass::{self, MaybeSubclass};
 use super::tangents::{coerce, tangent_positions};
 use crate::autograd::lift::{AotBackward, Lift, Lifted};
 use crate::autograd::{
-    Body, CreationMeta, Edge, InputMeta, Node, SavedVariable, freed, gradient_edge, keep_view, keep_view_into, keeps_graph, meta,
+    Body, CreationMeta, Edge, InputMeta, Node, SavedVariable, freed, gradient_edge, keep_view, keep_view_into, keeps_graph, meta, options,
     set_creation,
 };
 use crate::dispatch::{Modes, Value, lookup, modes, named, set_modes};
@@ -396,18 +396,25 @@ impl Body for CompiledBackward {
                 "It looks like you're trying to call a compiled backward function within vmap/grad/vjp, which isn't supported. Try wrapping vmap inside torch.compile, or skip compiling the backward function.",
             ));
         }
-        let compiled = self.backward.get(keeps_graph())?;
+        let needs_graph = options().needs_graph();
+        let compiled = self.backward.get(needs_graph)?;
         if self.donated && keeps_graph() && !self.backward.keeps.get() {
             return Err(Error::runtime(
                 "This backward function was compiled with non-empty donated buffers which requires create_graph=False and retain_graph=False. Please keep backward(create_graph=False, retain_graph=False) across all backward() function calls, or set torch._functorch.config.donated_buffer=False to disable donated buffer.",
             ));
         }
+        // Rows of gradients that follow need what this one may overwrite.
+        let may_overwrite = options().more_rows && self.donated && !self.backward.keeps.get();
         let (mut tensors, mut numbers) = (Vec::new(), Vec::new());
         {
             // Where the graph is not kept, nothing but the list of inputs holds saved values: they go as the graph consumes them.
-            let (held, taken) = if keeps_graph() { (Some(self.saved.borrow()), None) } else { (None, self.saved.take()) };
+            let (held, taken) = if needs_graph { (Some(self.saved.borrow()), None) } else { (None, self.saved.take()) };
             for kept in held.as_ref().map_or(taken.as_ref(), |held| held.as_ref()).ok_or_else(freed)? {
                 match kept {
+                    Kept::Tensor(v) if may_overwrite => {
+                        let _no_grad = Grad::set(false);
+                        tensors.push(Value::Tensor(crate::t!("clone", v.unpack(node)?)?));
+                    }
                     Kept::Tensor(v) => tensors.push(Value::Tensor(v.unpack(node)?)),
                     Kept::Other(v) => numbers.push(v.clone()),
                 }

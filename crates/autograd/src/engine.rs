@@ -87,20 +87,27 @@ impl Drop for RunningTask {
 }
 
 thread_local! {
-    static KEEPS: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+    static OPTIONS: std::cell::Cell<BackwardOptions> =
+        const { std::cell::Cell::new(BackwardOptions { retain_graph: false, create_graph: false, more_rows: false }) };
 }
 
-/// Whether the backward under way keeps the graph (`retain_graph` or `create_graph`).
+/// How the backward under way runs.
+pub fn options() -> BackwardOptions {
+    OPTIONS.get()
+}
+
+/// Whether the backward under way was told to keep the graph (`retain_graph` or `create_graph`).
 pub fn keeps_graph() -> bool {
-    KEEPS.get()
+    let options = options();
+    options.retain_graph || options.create_graph
 }
 
-/// Says whether the graph is kept, until dropped: a hook may run a backward of its own.
-struct Keeping(bool);
+/// What the options were before: a hook may run a backward of its own.
+struct OuterOptions(BackwardOptions);
 
-impl Drop for Keeping {
+impl Drop for OuterOptions {
     fn drop(&mut self) {
-        KEEPS.set(self.0);
+        OPTIONS.set(self.0);
     }
 }
 
@@ -121,6 +128,15 @@ pub struct BackwardOptions {
     pub retain_graph: bool,
     /// `create_graph`
     pub create_graph: bool,
+    /// Whether more rows of gradients follow (`is_grads_batched`): they need the graph, of which nobody asked that it is kept.
+    pub more_rows: bool,
+}
+
+impl BackwardOptions {
+    /// Whether the graph is needed after the backward.
+    pub fn needs_graph(self) -> bool {
+        self.retain_graph || self.create_graph || self.more_rows
+    }
 }
 
 /// What a node is known by in the tables of a backward: its address.
@@ -189,7 +205,7 @@ pub fn run_backward(roots: Vec<(Edge, Tensor)>, inputs: Option<&[Edge]>, options
     LAST.set(None);
     let mut ready = ReadyQueue::default();
     let _mode = GradMode::set(options.create_graph);
-    let _keeping = Keeping(KEEPS.replace(options.retain_graph || options.create_graph));
+    let _outer = OuterOptions(OPTIONS.replace(options));
     let (task, _running) = GraphTask::begin(root_edges, needed);
     let needed = &task.needed;
 
@@ -258,7 +274,7 @@ pub fn run_backward(roots: Vec<(Edge, Tensor)>, inputs: Option<&[Edge]>, options
             *node.edges.borrow_mut() = pruned;
         }
         CURRENT.with_borrow_mut(|c| c.push(node.clone()));
-        let result = call_node(&node, grads, options.retain_graph || options.create_graph);
+        let result = call_node(&node, grads, options.needs_graph());
         CURRENT.with_borrow_mut(Vec::pop);
         LAST.set(Some(node.seq_nr));
         *node.edges.borrow_mut() = edges.clone();

@@ -505,7 +505,7 @@ fn twice(reader: &Reader) -> Result<Vec<Option<Tensor>>> {
     }
     let found = match roots.is_empty() {
         true => vec![None; edges.len()],
-        false => run_backward(roots, Some(&edges), BackwardOptions { retain_graph: true, create_graph: true })?,
+        false => run_backward(roots, Some(&edges), BackwardOptions { retain_graph: true, create_graph: true, more_rows: false })?,
     };
     let mut found = found.into_iter();
     weights

@@ -26,7 +26,7 @@ mod views;
 pub use accumulate::{accumulate, accumulated, accumulated_variable, in_layout_of};
 pub use engine::{
     BackwardOptions, adding_up, current_graph_task, dependencies, fit_gradient, is_checkpoint_valid, keeps_graph, last_node, leading_to,
-    node_key, run_backward, will_execute,
+    node_key, options, run_backward, will_execute,
 };
 pub use layer::{AutogradLayer, install};
 pub use lift_nodes::{lift_node, metadata};

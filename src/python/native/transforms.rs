@@ -203,7 +203,8 @@ mod module {
         let found = if roots.is_empty() {
             vec![None; edges.len()]
         } else {
-            run_backward(roots, Some(&edges), BackwardOptions { retain_graph: true, create_graph: true }).map_err(error)?
+            run_backward(roots, Some(&edges), BackwardOptions { retain_graph: true, create_graph: true, more_rows: false })
+                .map_err(error)?
         };
         let found = found.iter().map(|g| g.as_ref().map_or_else(|| Ok(vm.ctx.none()), |g| wrap(g, vm))).collect::<PyResult<Vec<_>>>()?;
         Ok(vm.ctx.new_tuple(found).into())

@@ -141,7 +141,7 @@ fn gradients(out: &Tensor, leaves: &[Tensor], create_graph: bool) -> Option<Resu
     let root = gradient_edge(out).ok()??;
     let edges: Vec<_> = leaves.iter().map(|l| gradient_edge(l).ok().flatten()).collect::<Option<_>>()?;
     let one = t!("ones_like", out).ok()?;
-    Some(run_backward(vec![(root, one)], Some(&edges), BackwardOptions { retain_graph: create_graph, create_graph }))
+    Some(run_backward(vec![(root, one)], Some(&edges), BackwardOptions { retain_graph: create_graph, create_graph, more_rows: false }))
 }
 
 /// What is differentiated: the operator, or the sum of its gradients.

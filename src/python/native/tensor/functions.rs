@@ -360,7 +360,7 @@ mod module {
         crate::python::native::tensor::saved_hooks::PySavedTensor::of(&t, vm)
     }
 
-    /// `_run_backward(tensors, grad_tensors, retain_graph, create_graph, inputs, allow_unreachable, accumulate_grad)`
+    /// `_run_backward(tensors, grad_tensors, retain_graph, create_graph, inputs, allow_unreachable, accumulate_grad, more_rows)`
     #[pyfunction]
     fn _run_backward(args: FuncArgs, vm: &VirtualMachine) -> PyResult {
         // The graph ended before this was called; what was recorded since belongs to no graph of its own.

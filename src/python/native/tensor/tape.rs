@@ -61,13 +61,13 @@ pub(super) fn edges(inputs: &[PyObjectRef], vm: &VirtualMachine) -> PyResult<Vec
     inputs.iter().map(edge).collect()
 }
 
-/// `_run_backward(tensors, grad_tensors, retain_graph, create_graph, inputs, allow_unreachable, accumulate_grad)`
+/// `_run_backward(tensors, grad_tensors, retain_graph, create_graph, inputs, allow_unreachable, accumulate_grad, more_rows)`
 pub fn backward(args: &[PyObjectRef], vm: &VirtualMachine) -> PyResult {
     let list = |i: usize| args.get(i).and_then(|o| items(o)).unwrap_or_default();
     let flag = |i: usize| args.get(i).is_some_and(|o| o.is(&vm.ctx.true_value));
     let error = |e: Error| raise(e, vm);
     let roots = roots(&list(0), &list(1), vm)?;
-    let options = BackwardOptions { retain_graph: flag(2), create_graph: flag(3) };
+    let options = BackwardOptions { retain_graph: flag(2), create_graph: flag(3), more_rows: flag(7) };
     let inputs = list(4);
     if inputs.is_empty() {
         run_backward(roots, None, options).map_err(error)?;

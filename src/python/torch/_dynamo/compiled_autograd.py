@@ -221,11 +221,11 @@ def _size(value):
     return holder
 
 
-def _run_backward(tensors, grads, retain_graph, create_graph, inputs, allow_unreachable, accumulate_grad):
+def _run_backward(tensors, grads, retain_graph, create_graph, inputs, allow_unreachable, accumulate_grad, more_rows=False):
     """What `backward()` and `grad()` call while backwards are compiled."""
     _native_compile._end_for_backward()
     return _native_compile._outside_of_calls(
-        lambda: _run(tensors, grads, retain_graph, create_graph, inputs, allow_unreachable, accumulate_grad)
+        lambda: _run(tensors, grads, retain_graph or more_rows, create_graph, inputs, allow_unreachable, accumulate_grad)
     )
 
 

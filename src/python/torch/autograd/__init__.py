@@ -205,18 +205,18 @@ def grad(
     if retain_graph is None:
         retain_graph = create_graph
 
-    def run(grads, retain):
-        return _run_backward(outputs, grads, retain, create_graph, wanted, allow_unused, False)
+    def run(grads, more_rows=False):
+        return _run_backward(outputs, grads, retain_graph, create_graph, wanted, allow_unused, False, more_rows)
 
     if is_grads_batched:
         count = next(one for one in grads if one is not None).shape[0]
         rows = [
-            run([None if one is None else one[row] for one in grads], True if row + 1 < count else retain_graph)
+            run([None if one is None else one[row] for one in grads], more_rows=row + 1 < count)
             for row in range(count)
         ]
         result = tuple(None if column[0] is None else torch.stack(column) for column in zip(*rows))
     else:
-        result = tuple(run(grads, retain_graph))
+        result = tuple(run(grads))
     if materialize_grads:
         result = tuple(
             torch.zeros_like(tensor).requires_grad_(create_graph) if one is None else one
