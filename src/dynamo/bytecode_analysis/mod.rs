@@ -147,6 +147,28 @@ impl Code {
         after
     }
 
+    /// Whether what comes after an instruction, exceptions among it, may come to another.
+    pub fn leads_to(&self, from: usize, to: usize) -> bool {
+        let (mut seen, mut open) = (vec![false; self.steps.len()], vec![from]);
+        while let Some(i) = open.pop() {
+            if i == to {
+                return true;
+            }
+            if !std::mem::replace(&mut seen[i], true) {
+                open.extend(self.successors(i).into_iter().chain(self.handlers[i]));
+            }
+        }
+        false
+    }
+
+    /// Where the code ends that begins with an instruction and runs before another does for the last time: there, or where a loop ends
+    /// that has begun since.
+    pub fn end_since(&self, from: usize, to: usize) -> u32 {
+        let (begin, at) = (self.steps[from].at, self.steps[to].at);
+        let repeats = |s: &&Step| s.target.is_some_and(|head| (begin..=at).contains(&head) && head < s.at);
+        self.steps.iter().filter(repeats).map(|s| s.at).fold(at, u32::max)
+    }
+
     /// Slots whose values may be read from an instruction on, as Dynamo's `livevars_analysis` finds them: what is written before the first
     /// jump is not read of what was there before; behind that everything is that is read anywhere, though it be written first.
     fn live_from(&self, position: usize) -> Vec<u64> {

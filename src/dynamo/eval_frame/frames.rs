@@ -210,9 +210,10 @@ pub fn standing(base: FrameMark, vm: &VirtualMachine) -> PyResult<Vec<Frame>> {
 }
 
 impl Frame {
-    /// Where the instruction at a position stands.
-    pub fn at(&self, position: usize) -> Option<u32> {
-        decoded(self.code.downcast_ref::<PyCode>()?).steps.get(position).map(|s| s.at)
+    /// Where the code that has run since a statement began last stands: the places of its first and of its last instruction.
+    pub fn since_statement(&self, statement: usize) -> Option<std::ops::RangeInclusive<u32>> {
+        let decoded = decoded(self.code.downcast_ref::<PyCode>()?);
+        Some(decoded.steps.get(statement)?.at..=decoded.end_since(statement, self.position))
     }
 
     /// Whether it asks for a truth there.

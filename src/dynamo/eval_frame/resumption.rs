@@ -30,6 +30,8 @@ pub enum Resumption {
 enum Handler {
     Try,
     With,
+    /// Cleaning up behind a handler.
+    Handling,
     /// Cleaning up, of the compiler's own.
     Own,
 }
@@ -38,7 +40,8 @@ fn handler(decoded: &Code, position: usize) -> Handler {
     let after: Vec<_> = decoded.steps.iter().skip(position).take(2).map(|s| s.op).collect();
     match after.as_slice() {
         [Operation::PushExcInfo, Operation::WithExceptStart] => Handler::With,
-        [Operation::Swap(_) | Operation::Copy(_) | Operation::PopTop | Operation::PopIter, ..] => Handler::Own,
+        [Operation::Copy(_), ..] => Handler::Handling,
+        [Operation::Swap(_) | Operation::PopTop | Operation::PopIter, ..] => Handler::Own,
         _ => Handler::Try,
     }
 }
@@ -62,16 +65,21 @@ pub fn in_try(code: &Py<PyCode>, decoded: &Code, at: u32) -> bool {
 
 /// Whether an exception raised at an instruction would run a handler of the function's: of a `try`, or the exit of a `with`.
 pub fn is_handled(code: &Py<PyCode>, decoded: &Code, at: u32) -> bool {
-    handlers(code, decoded, at).into_iter().any(|position| !matches!(handler(decoded, position), Handler::Own))
+    handlers(code, decoded, at).into_iter().any(|position| matches!(handler(decoded, position), Handler::Try | Handler::With))
 }
 
-/// Whether an instruction stands in a block that no resume function begins in: a `try`, or that of a context manager that is none of
+/// Whether an instruction stands in a block that no resume function begins in: a `try`, a handler, or that of a context manager that is none of
 /// PyTorch's.
 pub fn is_in_block(code: &Py<PyCode>, decoded: &Code, position: usize, scope: &Scope) -> bool {
-    let around = handlers(code, decoded, decoded.steps[position].at);
-    around.into_iter().any(|position| match handler(decoded, position) {
+    let mut is_handlers_own = false;
+    handlers(code, decoded, decoded.steps[position].at).into_iter().any(|position| match handler(decoded, position) {
         Handler::Try => true,
-        Handler::With => scope.manager(code, decoded, position).is_some_and(|manager| !scope.is_restored(&manager)),
+        Handler::With => {
+            is_handlers_own = true;
+            scope.manager(code, decoded, position).is_some_and(|manager| !scope.is_restored(&manager))
+        }
+        // Behind a handler comes its own: the instruction stands in none.
+        Handler::Handling => !std::mem::take(&mut is_handlers_own),
         Handler::Own => false,
     })
 }
@@ -81,7 +89,8 @@ pub fn statement(code: &Py<PyCode>, decoded: &Code, position: usize) -> Option<u
     // One instruction may store what a statement gave, and load the first value of the next.
     let is_joined = |i: usize| i > 0 && matches!(decoded.steps[i - 1].op, Operation::StoreFastLoadFast(..));
     let begins = |i: &usize| decoded.height(*i).is_some_and(|(height, _)| height == usize::from(is_joined(*i)));
-    (0..=position).rev().filter(begins).find(|i| !in_try(code, decoded, decoded.steps[*i].at))
+    let is_outside = |i: &usize| !in_try(code, decoded, decoded.steps[*i].at) && decoded.leads_to(*i, position);
+    (0..=position).rev().filter(begins).find(is_outside)
 }
 
 /// What the names of a frame mean.

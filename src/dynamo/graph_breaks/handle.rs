@@ -99,10 +99,10 @@ impl Extent {
         (from, recorder): (usize, &Recorder),
     ) -> Option<Extent> {
         let (frame, statement) = (&frames[self.own], statement.filter(|s| *s > from)?);
-        let (begin, end) = (frame.at(statement)?, frame.standing.at);
+        let ran = frame.since_statement(statement)?;
         let places: Vec<u32> = frames[..self.own].iter().map(|f| f.standing.at).collect();
         let own = self.own;
-        let is_since = |stack: &[u32]| stack.len() > own && stack[..own] == places[..] && (begin..=end).contains(&stack[own]);
+        let is_since = |stack: &[u32]| stack.len() > own && stack[..own] == places[..] && ran.contains(&stack[own]);
         let part = recorder.since(&is_since);
         if recorder.count_calls_before(&part) < if reason.begins_block() { 1 } else { 2 } {
             return None;
