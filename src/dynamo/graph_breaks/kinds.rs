@@ -15,6 +15,7 @@ const KINDS: &[(&str, Make)] = &[
     }),
     ("check_message", |_| check_message()),
     ("context_manager", |args| Unsupported::context_manager(text(args, 0))),
+    ("deepcopy", |_| deepcopy()),
     ("disabled", |args| Unsupported::disabled(text(args, 0), given(args, 1))),
     ("higher_order_operator", |args| Unsupported::higher_order_operator(text(args, 0))),
     ("logging", |args| {
@@ -43,6 +44,17 @@ fn check_message() -> Unsupported {
             "Remove closure variables that reference non-constant values, e.g. remove references to tensor `x` in `lambda: f'{x} failed check'`",
             "It may be possible to write Dynamo tracing rules for this code. Please report an issue to PyTorch if you encounter this graph break often and it is causing performance issues.",
         ],
+    )
+}
+
+/// `copy.deepcopy` of a tensor, or of what holds one.
+fn deepcopy() -> Unsupported {
+    Unsupported::new(
+        4198,
+        "Attempted to copy.deepcopy a tensor",
+        "Dynamo does not support copy.deepcopy() on tensors.",
+        "copy.deepcopy(TensorVariable())",
+        &["Avoid calling copy.deepcopy() on tensors inside compiled regions."],
     )
 }
 

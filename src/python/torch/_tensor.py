@@ -170,6 +170,13 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     @asks
     def __deepcopy__(self, memo):
+        if _native_compile._is_compiling():
+            _native_compile._graph_break("deepcopy")
+            with _native_compile._skipped():
+                return self._deepcopied(memo)
+        return self._deepcopied(memo)
+
+    def _deepcopied(self, memo):
         if not self.is_leaf:
             raise RuntimeError(
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
@@ -212,6 +219,10 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         return _storage.over(memories[key], self.storage_offset(), tuple(self.shape), self.stride())
 
     def __copy__(self):
+        if _native_compile._is_compiling():
+            _native_compile._graph_break("non_tensor", "function", "getitem")
+            with _native_compile._skipped():
+                return self.detach().requires_grad_(self.requires_grad)
         return self.detach().requires_grad_(self.requires_grad)
 
     def __dir__(self):

@@ -197,8 +197,8 @@ def _state(fn, backend, dynamic, settings=None, guard_filter=None):
     return _native_compile._compiled_state(code, backend, dynamic, settings, guard_filter)
 
 
-def _watch_messages():
-    """What is logged, and what is warned of, breaks a graph that is captured."""
+def _watch_calls():
+    """Calls of Python's own library that break a graph which is captured: what is logged, what is warned of, and copies of containers."""
     logging = sys.modules.get("logging")
     if logging is not None and not hasattr(logging.Logger.info, "_ends_graphs"):
         for name in ("debug", "info", "warning", "error", "exception", "critical", "log"):
@@ -206,6 +206,19 @@ def _watch_messages():
     warnings = sys.modules.get("warnings")
     if warnings is not None and not hasattr(warnings.warn, "_ends_graphs"):
         warnings.warn = _warn_outside(warnings.warn)
+    copy = sys.modules.get("copy")
+    if copy is not None and not isinstance(copy._copy_builtin_containers, _Containers):
+        copy._copy_builtin_containers = _Containers(copy._copy_builtin_containers)
+
+
+class _Containers(frozenset):
+    """The classes that `copy.copy` copies by a method of theirs: it asks right before it calls that."""
+
+    def __contains__(self, kind):
+        found = super().__contains__(kind)
+        if found and _native_compile._is_compiling():
+            _native_compile._graph_break("unknown_builtin", f"{kind.__name__}.copy", "<unknown module>")
+        return found
 
 
 def _check_ignored(functions):
@@ -286,7 +299,7 @@ class _Call:
             raise RuntimeError(
                 "Detected that you are using FX to symbolically trace a dynamo-optimized function. This is not supported at the moment."
             )
-        _watch_messages()
+        _watch_calls()
         if config is not None and config.ignore_logging_functions:
             _check_ignored(config.ignore_logging_functions)
         called = _called_module(self.fn)

@@ -37,6 +37,13 @@ class Parameter(torch.Tensor, metaclass=_ParameterMeta):
         return tensor
 
     def __deepcopy__(self, memo):
+        if _native_compile._is_compiling():
+            _native_compile._graph_break("deepcopy")
+            with _native_compile._skipped():
+                return self._deepcopied(memo)
+        return self._deepcopied(memo)
+
+    def _deepcopied(self, memo):
         if id(self) in memo:
             return memo[id(self)]
         result = type(self)(self.data.clone(memory_format=torch.preserve_format), self.requires_grad)
