@@ -44,8 +44,13 @@ impl Geometry {
         Ok(true)
     }
 
-    /// Elements a storage must hold for this geometry.
+    /// Elements a storage must hold for this geometry. May guard where it is not known to be dense.
     pub fn storage_elements(&self) -> Result<SymInt> {
+        let same = |(a, b): (&SymInt, &SymInt)| a.expr() == b.expr();
+        let is_dense = self.strides.iter().zip(&contiguous_strides(&self.sizes)).all(same);
+        if is_dense && self.offset.as_int() == Some(0) {
+            return Ok(self.numel());
+        }
         if self.numel().sym_eq(0)? {
             return Ok(SymInt::Int(0));
         }
