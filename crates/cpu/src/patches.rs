@@ -6,6 +6,7 @@ use diagnostics::error::Result;
 use dispatch::{Call, KernelTable};
 use operators::patches::{two, window_counts};
 use operators::pooling::spatial;
+use shape::SymInt;
 use tensor::Tensor;
 
 /// Registers the family.
@@ -69,7 +70,8 @@ fn shuffle(input: &Tensor, fine: &Tensor, out: &Tensor, r: i64, inverse: bool) -
 /// Calls `f` with (element of the columns, element of the image) for every pair that lies inside.
 fn columns(c: &Call, planes: usize, image: [usize; 2], mut f: impl FnMut(usize, usize)) -> Result<()> {
     let [kernel, dilation, padding, stride] = [two(c, "kernel_size")?, two(c, "dilation")?, two(c, "padding")?, two(c, "stride")?];
-    let counts = window_counts(c, image.map(|v| v as i64))?;
+    let [rows, columns] = window_counts(c, &image.map(|v| SymInt::Int(v as i64)))?;
+    let counts = [rows.guard_int()?, columns.guard_int()?];
     let mut at = 0;
     for plane in 0..planes {
         for ky in 0..kernel[0] {

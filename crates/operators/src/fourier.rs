@@ -277,7 +277,7 @@ fn run(c: &Call) -> Result<Value> {
         (None, Kind::ToReal) => &(&x.size(*last) - &1.into()) * 2,
         (None, _) => x.size(*last),
     };
-    if last_size.guard_int()? < 1 {
+    if last_size.sym_lt(1)? {
         return Err(Error::runtime(format!("Invalid number of data points ({last_size}) specified")));
     }
     for (i, d) in dims.iter().enumerate() {

@@ -182,7 +182,7 @@ pub fn two(c: &Call, name: &str) -> Result<[i64; 2]> {
 }
 
 /// How many windows fit along each of two dimensions.
-pub fn window_counts(c: &Call, sizes: [i64; 2]) -> Result<[i64; 2]> {
+pub fn window_counts(c: &Call, sizes: &[SymInt; 2]) -> Result<[SymInt; 2]> {
     let [kernel, dilation, padding, stride] = [two(c, "kernel_size")?, two(c, "dilation")?, two(c, "padding")?, two(c, "stride")?];
     for (name, values) in [("kernel size", kernel), ("dilation", dilation), ("stride", stride)] {
         if values.iter().any(|v| *v <= 0) {
@@ -195,14 +195,22 @@ pub fn window_counts(c: &Call, sizes: [i64; 2]) -> Result<[i64; 2]> {
             )));
         }
     }
+    let overflow = || Error::runtime(format!("{}: the number of sliding blocks overflows", c.entry.base_name()));
     let count = |d: usize| {
-        let reach = dilation[d].checked_mul(kernel[d] - 1)?.checked_add(1)?;
-        let room = padding[d].checked_mul(2)?.checked_add(sizes[d])?.checked_sub(reach)?;
-        room.div_euclid(stride[d]).checked_add(1)
+        let reach = dilation[d].checked_mul(kernel[d] - 1).and_then(|n| n.checked_add(1)).ok_or_else(overflow)?;
+        let border = padding[d].checked_mul(2).and_then(|n| n.checked_sub(reach)).ok_or_else(overflow)?;
+        match &sizes[d] {
+            SymInt::Int(size) => {
+                let count = size.checked_add(border).and_then(|room| room.div_euclid(stride[d]).checked_add(1));
+                count.map(SymInt::Int).ok_or_else(overflow)
+            }
+            size => Ok(&(size + border).floor_div(&SymInt::Int(stride[d]))? + 1),
+        }
     };
-    match (count(0), count(1)) {
-        (Some(rows), Some(columns)) if rows.checked_mul(columns).is_some() => Ok([rows, columns]),
-        _ => Err(Error::runtime(format!("{}: the number of sliding blocks overflows", c.entry.base_name()))),
+    let counts = [count(0)?, count(1)?];
+    match (counts[0].as_int(), counts[1].as_int()) {
+        (Some(rows), Some(columns)) if rows.checked_mul(columns).is_none() => Err(overflow()),
+        _ => Ok(counts),
     }
 }
 
@@ -215,8 +223,8 @@ fn im2col(c: &Call) -> Specs {
         )));
     }
     let n = input.dim();
-    let counts = window_counts(c, [input.size(n - 2).guard_int()?, input.size(n - 1).guard_int()?])?;
-    if counts.iter().any(|v| *v <= 0) {
+    let counts = window_counts(c, &[input.size(n - 2), input.size(n - 1)])?;
+    if counts[0].sym_lt(1)? || counts[1].sym_lt(1)? {
         return Err(Error::runtime(format!(
             "Given input with spatial size ({}, {}), kernel_size=({}, {}), calculated shape of the array of sliding blocks as ({}, {}), but its components must be at least one.",
             input.size(n - 2),
@@ -230,12 +238,17 @@ fn im2col(c: &Call) -> Specs {
     let kernel = two(c, "kernel_size")?;
     let mut sizes = input.sizes()[..n - 3].to_vec();
     sizes.push(&(&input.size(n - 3) * kernel[0]) * kernel[1]);
-    sizes.push(SymInt::Int(counts[0] * counts[1]));
+    sizes.push(&counts[0] * &counts[1]);
     Ok(vec![Some(TensorSpec::contiguous(sizes, input.dtype(), input.device()))])
 }
 
 fn col2im(c: &Call) -> Specs {
-    let (input, output, kernel) = (c.tensor("self")?, two(c, "output_size")?, two(c, "kernel_size")?);
+    let (input, kernel) = (c.tensor("self")?, two(c, "kernel_size")?);
+    let output = match c.sym_ints("output_size")?.as_slice() {
+        [a] => [a.clone(), a.clone()],
+        [a, b] => [a.clone(), b.clone()],
+        other => return Err(Error::runtime(format!("It is expected output_size equals to 2, but got size {}", other.len()))),
+    };
     let n = input.dim();
     if n != 2 && n != 3 {
         return Err(Error::runtime(format!(
@@ -245,7 +258,7 @@ fn col2im(c: &Call) -> Specs {
     }
     let area = kernel[0].saturating_mul(kernel[1]);
     if area == 0 {
-        window_counts(c, output)?;
+        window_counts(c, &output)?;
     }
     if !input.size(n - 2).modulo(&SymInt::Int(area))?.sym_eq(0)? {
         return Err(Error::runtime(format!(
@@ -255,8 +268,8 @@ fn col2im(c: &Call) -> Specs {
             kernel[1]
         )));
     }
-    let counts = window_counts(c, output)?;
-    if !input.size(n - 1).sym_eq(counts[0] * counts[1])? {
+    let counts = window_counts(c, &output)?;
+    if !input.size(n - 1).sym_eq(&counts[0] * &counts[1])? {
         return Err(Error::runtime(format!(
             "Given output_size=({}, {}), kernel_size=({}, {}), expected size of input's dimension 2 to match the calculated number of sliding blocks {} * {} = {}, but got input.size(2)={}.",
             output[0],
@@ -265,13 +278,13 @@ fn col2im(c: &Call) -> Specs {
             kernel[1],
             counts[0],
             counts[1],
-            counts[0] * counts[1],
+            &counts[0] * &counts[1],
             input.size(n - 1)
         )));
     }
     let mut sizes = input.sizes()[..n - 2].to_vec();
     sizes.push(input.size(n - 2).floor_div(&SymInt::Int(area))?);
-    sizes.extend(output.map(SymInt::Int));
+    sizes.extend(output);
     Ok(vec![Some(TensorSpec::contiguous(sizes, input.dtype(), input.device()))])
 }
 
