@@ -180,7 +180,7 @@ with config.patch(inject_EVALUATE_EXPR_flip_equality_TESTING_ONLY=True):
         })
         .collect();
     let expected = [
-        "proved: what tracing asked for (6 conditions) follows from the guards; s77 L['x'].size()[0]: 3 guards: line 6, line 7; these three leave only 5",
+        "proved: what tracing asked for (5 conditions) follows from the guards; s77 L['x'].size()[0]: 3 guards: line 6, line 7; these three leave only 5",
         "proved: what tracing asked for (4 conditions) follows from the guards; s77 L['x'].size()[0]: 6 <= s77; 2 guards: line 6",
         "no symbols",
         "counterexample: s77 = 2 passes the guards, but not L['x'].size()[0] == 6, which tracing asked for at line 15; s77 L['x'].size()[0]: 2 <= s77; 1 guard: line 15",

@@ -169,6 +169,20 @@ impl Code {
         self.steps.iter().filter(repeats).map(|s| s.at).fold(at, u32::max)
     }
 
+    /// Whether an instruction raises for an assertion that Dynamo recognizes: behind the only jump that leads there, with a constant as
+    /// message or without one.
+    pub fn raises_for_assertion(&self, position: usize) -> bool {
+        let before: Vec<usize> = (0..position).rev().filter(|i| !matches!(self.steps[*i].op, Operation::Nop)).take(4).collect();
+        let op = |i: usize| before.get(i).map(|i| self.steps[*i].op);
+        let error = match (op(0), op(1)) {
+            (Some(Operation::LoadAssertionError), _) => 0,
+            (Some(Operation::Call(_)), Some(Operation::LoadConst(_))) if matches!(op(2), Some(Operation::LoadAssertionError)) => 2,
+            _ => return false,
+        };
+        let place = self.steps[before[error]].at;
+        matches!(op(error + 1), Some(Operation::PopJumpIf(true))) && self.steps.iter().all(|s| s.target != Some(place))
+    }
+
     /// Slots whose values may be read from an instruction on, as Dynamo's `livevars_analysis` finds them: what is written before the first
     /// jump is not read of what was there before; behind that everything is that is read anywhere, though it be written first.
     fn live_from(&self, position: usize) -> Vec<u64> {

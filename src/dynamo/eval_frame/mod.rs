@@ -25,7 +25,6 @@ use super::guards::manager;
 use super::resume_functions::About;
 use super::settings::switch;
 use super::side_effects::outputs::{add_escaped, is_known, lone_input, numbers_for_sizes, returned};
-use super::symbolic_convert::asserts;
 use super::symbolic_convert::translator::Session;
 use crate::aot::trace::Pushed;
 use crate::dispatch::{Exclude, Key, Modes, Value, is_excluded, modes, set_modes};
@@ -318,7 +317,11 @@ fn untraced(e: PyBaseExceptionRef, vm: &VirtualMachine) -> PyBaseExceptionRef {
         return raise(Error::new(ErrorKind::Unsupported, message), vm);
     }
     let source = crate::python::traceback::source(&e);
-    let is_recognized = || crate::python::traceback::passed(&e).last().is_some_and(|(code, at)| asserts::raised(code, *at));
+    let is_recognized = || {
+        let passed = crate::python::traceback::passed(&e);
+        let decoded = passed.last().map(|(code, at)| (decoded(code), *at));
+        decoded.is_some_and(|(decoded, at)| decoded.position(at).is_some_and(|position| decoded.raises_for_assertion(position)))
+    };
     let is_assert = e.class().is(classes.assertion_error) && is_recognized();
     let reason = match e.as_object().repr(vm) {
         Ok(_) if is_assert => Unsupported::failed_assertion(),

@@ -39,22 +39,6 @@ fn message(code: &Py<PyCode>, decoded: &Code, position: usize) -> Option<String>
     constant.downcast_ref::<PyStr>().map(|s| s.to_string_lossy().into_owned())
 }
 
-/// Whether an exception was raised by an assertion that Dynamo recognizes: at an instruction behind the only jump that leads there, with
-/// a constant as message or without one.
-pub fn raised(code: &Py<PyCode>, at: u32) -> bool {
-    let decoded = decoded(code);
-    let Some(position) = decoded.position(at) else { return false };
-    let before: Vec<usize> = (0..position).rev().filter(|i| !matches!(decoded.steps[*i].op, Operation::Nop)).take(4).collect();
-    let op = |i: usize| before.get(i).map(|i| decoded.steps[*i].op);
-    let error = match (op(0), op(1)) {
-        (Some(Operation::LoadAssertionError), _) => 0,
-        (Some(Operation::Call(_)), Some(Operation::LoadConst(_))) if matches!(op(2), Some(Operation::LoadAssertionError)) => 2,
-        _ => return false,
-    };
-    let place = decoded.steps[before[error]].at;
-    matches!(op(error + 1), Some(Operation::PopJumpIf(true))) && decoded.steps.iter().all(|s| s.target != Some(place))
-}
-
 /// Records the check of `assert t` where Python asks for the truth of a tensor on behalf of one. Says whether it did: then Python goes on
 /// as if the assertion held.
 pub fn record(t: &Tensor, vm: &VirtualMachine) -> PyResult<bool> {
