@@ -187,7 +187,11 @@ describe("the picture of a graph", () => {
 
   it("finds what is in a closed module, and opens it", async () => {
     const page = await open(playgroundPage, "Joint");
+    const items = () => picture(page).getAttribute("data-items").then(Number);
+    const all = await items();
     await page.getByRole("button", { name: "Close all modules" }).click();
+    // Until they are closed, it is found where it still is.
+    await page.waitForFunction((most) => Number(document.querySelector(".picture-host").dataset.items) < most, all);
     await find(page, "addmm_1");
     await shows(card(page), "in second");
   });
