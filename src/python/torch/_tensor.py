@@ -1,5 +1,6 @@
 """`torch.Tensor`: what of it is written in Python, over the native `TensorBase` with a method for every operator."""
 
+import functools
 import operator
 import sys
 from collections import OrderedDict
@@ -7,6 +8,23 @@ from collections import OrderedDict
 from torch import _native, _native_compile, _native_fake, _native_subclass, _native_torch_function
 from torch._native import TensorBase
 from torch.overrides import asks, get_default_nowrap_functions, overridable
+
+
+def outside_of_graphs(*reason):
+    """Of a method that Dynamo does not trace: a graph that is captured ends before the call, for this reason, and has nothing of it."""
+
+    def outside(method):
+        @functools.wraps(method)
+        def call(*args, **kwargs):
+            if not _native_compile._is_compiling():
+                return method(*args, **kwargs)
+            _native_compile._graph_break(*reason)
+            with _native_compile._skipped():
+                return method(*args, **kwargs)
+
+        return call
+
+    return outside
 
 
 def _size(at, size):
@@ -169,14 +187,8 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         return reduced(self)
 
     @asks
+    @outside_of_graphs("deepcopy")
     def __deepcopy__(self, memo):
-        if _native_compile._is_compiling():
-            _native_compile._graph_break("deepcopy")
-            with _native_compile._skipped():
-                return self._deepcopied(memo)
-        return self._deepcopied(memo)
-
-    def _deepcopied(self, memo):
         if not self.is_leaf:
             raise RuntimeError(
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
@@ -218,11 +230,8 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
             memories[key] = _storage.elements(self).clone()
         return _storage.over(memories[key], self.storage_offset(), tuple(self.shape), self.stride())
 
+    @outside_of_graphs("non_tensor", "function", "getitem")
     def __copy__(self):
-        if _native_compile._is_compiling():
-            _native_compile._graph_break("non_tensor", "function", "getitem")
-            with _native_compile._skipped():
-                return self.detach().requires_grad_(self.requires_grad)
         return self.detach().requires_grad_(self.requires_grad)
 
     def __dir__(self):

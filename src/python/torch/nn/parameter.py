@@ -4,6 +4,7 @@ from collections import OrderedDict
 
 import torch
 from torch import _native_compile
+from torch._tensor import outside_of_graphs
 
 __all__ = ["Parameter", "Buffer", "UninitializedParameter", "UninitializedBuffer", "is_lazy"]
 
@@ -36,14 +37,8 @@ class Parameter(torch.Tensor, metaclass=_ParameterMeta):
         tensor._is_param = True
         return tensor
 
+    @outside_of_graphs("deepcopy")
     def __deepcopy__(self, memo):
-        if _native_compile._is_compiling():
-            _native_compile._graph_break("deepcopy")
-            with _native_compile._skipped():
-                return self._deepcopied(memo)
-        return self._deepcopied(memo)
-
-    def _deepcopied(self, memo):
         if id(self) in memo:
             return memo[id(self)]
         result = type(self)(self.data.clone(memory_format=torch.preserve_format), self.requires_grad)
