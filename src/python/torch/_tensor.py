@@ -10,15 +10,15 @@ from torch._native import TensorBase
 from torch.overrides import asks, get_default_nowrap_functions, overridable
 
 
-def outside_of_graphs(*reason):
-    """Of a method that Dynamo does not trace: a graph that is captured ends before the call, for this reason, and has nothing of it."""
+def outside_of_graphs(end):
+    """Of a method that Dynamo does not trace: `end` ends a graph that is captured before the call, which has nothing of it."""
 
     def outside(method):
         @functools.wraps(method)
         def call(*args, **kwargs):
             if not _native_compile._is_compiling():
                 return method(*args, **kwargs)
-            _native_compile._graph_break(*reason)
+            end()
             with _native_compile._skipped():
                 return method(*args, **kwargs)
 
@@ -187,7 +187,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         return reduced(self)
 
     @asks
-    @outside_of_graphs("deepcopy")
+    @outside_of_graphs(lambda: _native_compile._graph_break("deepcopy"))
     def __deepcopy__(self, memo):
         if not self.is_leaf:
             raise RuntimeError(
@@ -230,7 +230,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
             memories[key] = _storage.elements(self).clone()
         return _storage.over(memories[key], self.storage_offset(), tuple(self.shape), self.stride())
 
-    @outside_of_graphs("non_tensor", "function", "getitem")
+    @outside_of_graphs(lambda: _native_compile._graph_break("non_tensor", "function", "getitem"))
     def __copy__(self):
         return self.detach().requires_grad_(self.requires_grad)
 

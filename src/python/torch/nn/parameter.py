@@ -37,7 +37,7 @@ class Parameter(torch.Tensor, metaclass=_ParameterMeta):
         tensor._is_param = True
         return tensor
 
-    @outside_of_graphs("deepcopy")
+    @outside_of_graphs(lambda: _native_compile._graph_break("deepcopy"))
     def __deepcopy__(self, memo):
         if id(self) in memo:
             return memo[id(self)]
