@@ -19,6 +19,7 @@ mod memory;
 pub(crate) mod native;
 mod packages;
 mod session;
+mod set_order;
 mod snapshot;
 pub mod span;
 mod stdio;

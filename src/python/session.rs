@@ -13,12 +13,12 @@ use rustpython_vm::{
 use super::RunOptions;
 use super::absent::AbsentPackages;
 use super::current;
-use super::dialect;
 use super::files::{FileFinder, ModulePath, SourceFileLoader, is_library, is_of_file};
 use super::native;
 use super::snapshot::Snapshot;
 use super::stdio::{Stream, TextStream};
 use super::traceback::describe;
+use super::{dialect, set_order};
 use crate::report::{Event, Exception};
 
 /// Python's own limit.
@@ -50,6 +50,7 @@ impl Session {
         meta_path.push(AbsentPackages.into_ref(&vm.ctx).into());
         // Without it things print in the newer style.
         let _ = dialect::adapt(vm);
+        set_order::adapt(vm);
         let _ = native::extend_builtins(vm);
         let kept = modules(vm).and_then(|all| Snapshot::take((&all).into_iter().collect(), &all, vm)).unwrap_or_default();
         Session {
