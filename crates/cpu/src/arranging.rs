@@ -230,18 +230,22 @@ fn constant_pad(call: &Call, outs: &[Tensor]) -> Result<()> {
     write_dense(out, &bytes)
 }
 
-/// A part written into a copy of the whole.
+/// A part written into a copy of the whole, and of all memory that the whole lies in: what lies between its elements can be looked at, too.
 fn scatter(call: &Call, outs: &[Tensor]) -> Result<()> {
     let (tensor, source, out) = (call.tensor("self")?, call.tensor("src")?, &outs[0]);
-    write_dense(out, &dense_bytes(tensor)?)?;
-    let n = out.dtype().itemsize();
-    let part = if call.entry.schema.name == "as_strided_scatter" {
-        let mut g = region(call, &tensor.geometry())?;
-        g.offset = &g.offset - &tensor.geometry().offset;
-        g
+    let (from, to) = (tensor.geometry(), out.geometry());
+    let is_laid_out_alike = numbers_of(&from)? == numbers_of(&to)?;
+    if is_laid_out_alike {
+        out.storage().resize(tensor.storage().nbytes())?;
+        out.storage().bytes_mut()?.copy_from_slice(&tensor.storage().bytes()?);
     } else {
-        region(call, &out.geometry())?
-    };
+        write_dense(out, &dense_bytes(tensor)?)?;
+    }
+    let n = out.dtype().itemsize();
+    let mut part = if call.entry.schema.name == "as_strided_scatter" { region(call, &from)? } else { region(call, &to)? };
+    if !is_laid_out_alike && call.entry.schema.name == "as_strided_scatter" {
+        part.offset = &part.offset - &from.offset;
+    }
     let bytes = dense_as(source, out.dtype())?;
     let storage = out.storage();
     let mut whole = storage.bytes_mut()?;

@@ -49,12 +49,8 @@ fn scatter(call: &Call) -> Result<Vec<Option<TensorSpec>>> {
     let g = tensor.geometry();
     let overlaps = g.sizes.iter().zip(&g.strides).any(|(n, stride)| stride.as_int() == Some(0) && n.as_int() != Some(1));
     if !overlaps {
-        // The whole keeps its strides exactly, holes included.
-        return Ok(vec![Some(TensorSpec {
-            geometry: Geometry { sizes: g.sizes.clone(), strides: g.strides.clone(), offset: SymInt::Int(0) },
-            dtype: tensor.dtype(),
-            device: tensor.device(),
-        })]);
+        // The whole keeps its place in memory exactly, holes included.
+        return Ok(vec![Some(TensorSpec { geometry: (*g).clone(), dtype: tensor.dtype(), device: tensor.device() })]);
     }
     preserved(tensor)
 }

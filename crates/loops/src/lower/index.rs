@@ -181,6 +181,9 @@ fn reshaped(l: &mut Lower) -> Result<()> {
 /// `src` where `inside` holds, what was there before elsewhere: `self`, or nothing in a gradient.
 fn replaced(l: &mut Lower, inside: X, src: X) -> Result<()> {
     let out = l.out(0)?;
+    if l.call.entry.schema.position("src").is_some() && !(out.is_dense() && out.offset == 0) {
+        return Err(Error::not_implemented("a scatter into memory with gaps"));
+    }
     let before = match l.opt_view("self")? {
         Some(x) => x.here(),
         None => zero_like(&out),
