@@ -1,10 +1,17 @@
 //! Calls that fail while they are captured, and what is said where nobody catches that.
 
+use rustpython_vm::builtins::PyBaseExceptionRef;
+use rustpython_vm::{AsObject, VirtualMachine};
+
+use super::eval_frame::said;
+use super::graph_breaks::unsupported::Unsupported;
 use super::graph_breaks::user_code::from_user_code;
 use super::output_graph::tracer::Recorder;
 use crate::dispatch::{OpEntry, Rule, Value};
 use crate::error::{Error, ErrorKind};
 use crate::ops::shapes::default_dtype;
+use crate::python::escape::escape;
+use crate::python::native::tensor::raise;
 use crate::span::{Source, Written, current_source};
 use crate::tensor::{Geometry, Tensor};
 
@@ -14,10 +21,38 @@ pub struct Failure {
     pub(in crate::dynamo) class: &'static str,
     /// What the call itself said.
     pub message: String,
-    pub(in crate::dynamo) written: String,
+    /// What is raised for it.
+    pub(in crate::dynamo) raised: String,
+    /// How the graph calls it, and with what.
+    pub(in crate::dynamo) called: String,
+    pub(in crate::dynamo) given: String,
     pub(in crate::dynamo) source: Option<Source>,
     /// The operator and what it was given, where that is what failed.
     pub(in crate::dynamo) call: Option<(&'static OpEntry, Vec<Value>)>,
+}
+
+impl Failure {
+    /// What the operator says where it runs on tensors of these sizes: rules for fake tensors have words of their own. None where it says
+    /// nothing, or the tensors are too large to try.
+    fn in_eager_mode(&self) -> Option<Error> {
+        /// Elements of all arguments together.
+        const MOST: i64 = 1 << 20;
+        let (entry, args) = self.call.as_ref()?;
+        let mut left = MOST;
+        let mut real = |t: &Tensor| {
+            let mut spec = t.spec();
+            spec.geometry = Geometry::contiguous(t.sizes().iter().map(|s| s.hint().unwrap_or(1).into()).collect());
+            left -= spec.geometry.numel().hint().unwrap_or(MOST);
+            if left < 0 { Err(Error::runtime("too large to try")) } else { Tensor::zeros(&spec) }
+        };
+        let args = args.iter().map(|value| value.map_tensors(&mut real)).collect::<crate::error::Result<Vec<_>>>().ok()?;
+        let _eager = crate::dispatch::Exclude::down_to(crate::dispatch::Key::Autograd);
+        let before = crate::dispatch::modes();
+        crate::dispatch::set_modes(crate::dispatch::Modes { fake: false, ..before });
+        let said = crate::dispatch::call(entry, args);
+        crate::dispatch::set_modes(before);
+        said.err()
+    }
 }
 
 /// A value as PyTorch shows the arguments of a call that fails.
@@ -85,20 +120,22 @@ impl Recorder {
             [one] => format!("'out': {one}"),
             several => format!("'out': ({})", several.join(", ")),
         };
-        let written = format!("{called}(*({}{comma}), **{{{named}}})", given.join(", "));
+        let given = format!("(*({}{comma}), **{{{named}}})", given.join(", "));
         *self.failure.borrow_mut() = Some(Failure {
             class,
             message: error.message.clone(),
-            written,
+            raised: error.message.clone(),
+            called,
+            given,
             source: current_source(),
             // What a script's own operator does is not done twice.
             call: (out.is_empty() && !is_own).then(|| (entry, args.to_vec())),
         });
     }
 
-    /// Remembers that a function of the library's, which is one call of the graph, raised: what it is called with is shown in place of the
-    /// operator that failed in it.
-    pub fn note_raised(&self, written: impl FnOnce() -> String, class: &str, message: &str) {
+    /// Remembers that a function of the library's, which is one call of the graph, raised: it is shown in place of the operator that
+    /// failed in it.
+    pub fn note_raised(&self, called: impl FnOnce() -> String, class: &str, message: &str) {
         self.failed_call.replace(Some(message.to_owned()));
         let mut failure = self.failure.borrow_mut();
         let known = failure.as_ref().is_some_and(|f| f.message == message);
@@ -106,7 +143,66 @@ impl Recorder {
             return;
         };
         let (class, call) = failure.take().filter(|_| known).map_or((class, None), |f| (f.class, f.call));
-        *failure = Some(Failure { class, message: message.to_owned(), written: written(), source: current_source(), call });
+        let message = message.to_owned();
+        *failure = Some(Failure {
+            class,
+            raised: message.clone(),
+            message,
+            called: called(),
+            given: String::new(),
+            source: current_source(),
+            call,
+        });
+    }
+
+    /// What is raised where a call of the graph, with these arguments, failed with an exception while a whole function is captured, or with breaks.
+    pub fn failed(&self, e: PyBaseExceptionRef, given: impl FnOnce() -> String, is_whole: bool, vm: &VirtualMachine) -> PyBaseExceptionRef {
+        let said = said(&e, vm);
+        let classes = &vm.ctx.exceptions;
+        let mut noted = self.failure.borrow_mut();
+        let known = noted.as_mut().filter(|f| f.message == said);
+        if e.class().is(classes.index_error) && known.as_ref().is_none_or(|f| f.class == "IndexError") {
+            // No exception of what is traced, as others are: the compiled call ends with it, whatever handlers there are.
+            let message = format!("{}{}", self.with_hints(&said), from_user_code(current_source().as_ref()));
+            let e = raise(Error::new(ErrorKind::Index, message), vm);
+            escape(&e, vm);
+            return e;
+        }
+        if e.class().is(classes.type_error) && said.contains("argument") {
+            // The graph breaks before the call.
+            let called = noted.take().filter(|f| f.message == said).map_or_else(String::new, |f| f.called);
+            if !is_whole {
+                return e;
+            }
+            let reason = Unsupported::type_error(called.strip_prefix("call_function ").unwrap_or(&called), &said);
+            let text = format!("{}{}", reason.text(), from_user_code(current_source().as_ref()));
+            let e = raise(Error::new(ErrorKind::Unsupported, text), vm);
+            escape(&e, vm);
+            return e;
+        }
+        let Some(failure) = known else { return e };
+        failure.given = given();
+        let raised = if is_whole {
+            Error::runtime(self.explained(failure))
+        } else {
+            match failure.in_eager_mode() {
+                Some(error) => error,
+                None => return e,
+            }
+        };
+        failure.raised = raised.message.clone();
+        raise(raised, vm)
+    }
+
+    /// What Dynamo says of a call that failed.
+    fn explained(&self, failure: &Failure) -> String {
+        format!(
+            "Dynamo failed to run FX node with fake tensors: {}{}: got {}({})",
+            failure.called,
+            failure.given,
+            failure.class,
+            quoted(&self.with_hints(&failure.message.replace("'Tensor' and", "'FakeTensor' and")))
+        )
     }
 
     /// A tensor of the script's as PyTorch shows it among the arguments of a call that fails.
@@ -132,8 +228,10 @@ impl Recorder {
         self.failed_call.replace(Some(message.clone()));
         *self.failure.borrow_mut() = Some(Failure {
             class: "TypeError",
+            raised: message.clone(),
             message,
-            written: format!("call_function <built-in function {name}>(*({left}, {right}), **{{}})"),
+            called: format!("call_function <built-in function {name}>"),
+            given: format!("(*({left}, {right}), **{{}})"),
             source: current_source(),
             call: None,
         });
@@ -174,40 +272,10 @@ impl Recorder {
         self.failed_call.borrow().as_deref() == Some(message)
     }
 
-    /// What the operator that failed with this message says where it runs on tensors of these sizes: rules for fake tensors have words of
-    /// their own. None where the tensors are too large to try.
-    pub fn said_in_eager_mode(&self, message: &str) -> Option<String> {
-        /// Elements of all arguments together.
-        const MOST: i64 = 1 << 20;
-        let (entry, args) = self.failure.borrow().as_ref().filter(|f| f.message == message)?.call.clone()?;
-        let mut left = MOST;
-        let mut real = |t: &Tensor| {
-            let mut spec = t.spec();
-            spec.geometry = Geometry::contiguous(t.sizes().iter().map(|s| s.hint().unwrap_or(1).into()).collect());
-            left -= spec.geometry.numel().hint().unwrap_or(MOST);
-            if left < 0 { Err(Error::runtime("too large to try")) } else { Tensor::zeros(&spec) }
-        };
-        let args = args.iter().map(|value| value.map_tensors(&mut real)).collect::<crate::error::Result<Vec<_>>>().ok()?;
-        let _eager = crate::dispatch::Exclude::down_to(crate::dispatch::Key::Autograd);
-        let before = crate::dispatch::modes();
-        crate::dispatch::set_modes(crate::dispatch::Modes { fake: false, ..before });
-        let said = crate::dispatch::call(entry, args);
-        crate::dispatch::set_modes(before);
-        said.err().map(|e| e.message)
-    }
-
-    /// What `torch.compile` raises for the exception of a call that failed with this message; `None` where it comes from elsewhere.
+    /// What `torch.compile` raises for the exception of a call that failed, with this message; `None` where it comes from elsewhere.
     pub fn uncaught(&self, message: &str) -> Option<Error> {
-        let failure = self.failure.take().filter(|f| f.message == message)?;
-        Some(Error::new(
-            ErrorKind::TorchRuntime,
-            format!(
-                "RuntimeError when making fake tensor call\n  Explanation: Dynamo failed to run FX node with fake tensors: {}: got {}({})\n  Hint: Your code may result in an error when running in eager. Please double check that your code doesn't contain a similar error when actually running eager/uncompiled. You can do this by removing the `torch.compile` call, or by using `torch.compiler.set_stance(\"force_eager\")`. \n\n  Developer debug context: \n\n For more details about this graph break, please visit: https://meta-pytorch.github.io/compile-graph-break-site/gb/gb4315.html{}",
-                failure.written,
-                failure.class,
-                quoted(&self.with_hints(&failure.message.replace("'Tensor' and", "'FakeTensor' and"))),
-                from_user_code(failure.source.as_ref())
-            ),
-        ))
+        let failure = self.failure.take().filter(|f| f.raised == message)?;
+        let reason = Unsupported::runtime_error(&self.explained(&failure));
+        Some(Error::new(ErrorKind::TorchRuntime, format!("{}{}", reason.text(), from_user_code(failure.source.as_ref()))))
     }
 }

@@ -12,6 +12,7 @@
 mod absent;
 pub mod current;
 mod dialect;
+pub(crate) mod escape;
 mod files;
 mod frozen;
 mod limit;

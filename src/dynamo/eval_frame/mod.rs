@@ -30,7 +30,8 @@ use crate::aot::trace::Pushed;
 use crate::dispatch::{Exclude, Key, Modes, Value, is_excluded, modes, set_modes};
 use crate::dynamo::{CaptureLayer, InputSource, Recorder, Surroundings};
 use crate::error::{Error, ErrorKind, Result};
-use crate::python::native::tensor::{has_mode, raise, take_unknown};
+use crate::python::escape;
+use crate::python::native::tensor::{has_mode, raise, raised, take_unknown};
 use crate::python::span::{frame_mark, instructions_above};
 use crate::tensor::{Geometry, Tensor};
 use call::{Around, Call, capturing, current};
@@ -78,7 +79,7 @@ pub fn call(
     if runs_eagerly(vm) {
         return callee.call(args, vm);
     }
-    let base = frame_mark();
+    let (base, modes_before) = (frame_mark(), modes());
     let mut args = args;
     let mut bound = manager::bind(callee, &args, vm);
     let closure = bound.as_ref().and_then(|b| b.code(vm).map(|code| closure_of(&code, &b.locals, vm)));
@@ -109,6 +110,11 @@ pub fn call(
     let (tensors, holders) = ANNOUNCED.take();
     recorder.keep_inputs(&tensors, &holders).map_err(|e| raise(e, vm))?;
     let result = callee.call(args, vm);
+    let has_escaped = escape::arrive(result.as_ref().err(), vm);
+    if has_escaped {
+        // Blocks around a `try` were not left.
+        set_modes(modes_before);
+    }
     let raised_in = Some(call.top()).filter(|top| result.is_err() && raises_in_trace(top, &recorder));
     super::variables::nn_module::reset();
     let mut flushed = call.leave_called(&recorder, result.is_ok());
@@ -124,7 +130,10 @@ pub fn call(
         outputs.extend(lone_input(value, &recorder));
     }
     add_asked_for(&mut outputs, &recorder, vm);
-    let uncaught = result.as_ref().err().and_then(|e| uncaught(e, (function, first.at.get()), fullgraph, &recorder, vm));
+    let uncaught = result.as_ref().err().and_then(|e| match has_escaped {
+        true => Some(raised(e.clone())),
+        false => uncaught(e, (function, first.at.get()), fullgraph, &recorder, vm),
+    });
     // What Python runs of a frame that raises has written to its tensors by then.
     let is_wanted = !outputs.is_empty() || !fullgraph && recorder.mutates();
     if result.is_err() && (!is_wanted || uncaught.is_some() || call.is_refused()) {
@@ -267,11 +276,6 @@ fn uncaught(
     let passed = crate::python::traceback::passed(e);
     let forgotten = if fullgraph { passed.iter().any(is_handled) } else { passed.last().is_some_and(is_handled) };
     if forgotten {
-        if !fullgraph && let Some(eager) = recorder.said_in_eager_mode(&said) {
-            // The frame runs in Python: what it raises is the kernel's.
-            let args = vm.ctx.new_tuple(vec![vm.ctx.new_str(eager).into()]);
-            drop(e.as_object().set_attr("args", args, vm));
-        }
         return None;
     }
     // A graph compiled for a tensor that is no leaf is also used for a leaf: it runs, and what refuses the write is its copy.

@@ -2,6 +2,8 @@
 
 use super::unsupported::{FUNDAMENTAL, Unsupported};
 
+const USER_ERROR: &str = "Your code may result in an error when running in eager. Please double check that your code doesn't contain a similar error when actually running eager/uncompiled. You can do this by removing the `torch.compile` call, or by using `torch.compiler.set_stance(\"force_eager\")`. ";
+
 impl Unsupported {
     /// An exception of the script's, where nothing of the script's catches it: the frame is skipped.
     pub fn exception() -> Self {
@@ -13,7 +15,7 @@ impl Unsupported {
         Self::of_exception(
             format!("raised exception {shown}"),
             &[
-                "Your code may result in an error when running in eager. Please double check that your code doesn't contain a similar error when actually running eager/uncompiled. You can do this by removing the `torch.compile` call, or by using `torch.compiler.set_stance(\"force_eager\")`. ",
+                USER_ERROR,
                 "It may be possible to write Dynamo tracing rules for this code. Please report an issue to PyTorch if you encounter this graph break often and it is causing performance issues.",
             ],
         )
@@ -29,6 +31,17 @@ impl Unsupported {
         );
         reason.ends_function = true;
         reason
+    }
+
+    /// A call that does not fit its function; `called` is how the graph would call it.
+    pub fn type_error(called: &str, said: &str) -> Self {
+        let title = "TypeError when making fake tensor call";
+        Self::new(112, title, "", format!("TypeError {called}: {said}"), &[USER_ERROR])
+    }
+
+    /// A call that fails under fake tensors, of which it was said why.
+    pub fn runtime_error(said: &str) -> Self {
+        Self::new(4315, "RuntimeError when making fake tensor call", said, "", &[USER_ERROR])
     }
 
     /// `assert` of what is false, where a graph has to hold the whole function.

@@ -16,6 +16,7 @@ use crate::dynamo::symbolic_convert::translator::Session;
 use crate::dynamo::{Recorder, Retrace, Unsupported, from_user_code};
 use crate::error::{Error, ErrorKind, Result};
 use crate::python::current::emit;
+use crate::python::escape::escaping;
 use crate::python::native::tensor::{raised, replace_payload};
 use crate::report::{Event, GraphBreak};
 use crate::span::Source;
@@ -207,10 +208,10 @@ impl Call {
             return Ok(());
         }
         self.is_refused.set(true);
-        match reason.user_error(source) {
-            Some(said) => Err(dynamo_error("UserError", &said)),
-            None => Err(Error::new(ErrorKind::Unsupported, format!("{}{}", reason.text(), from_user_code(source)))),
-        }
+        Err(escaping(match reason.user_error(source) {
+            Some(said) => dynamo_error("UserError", &said),
+            None => Error::new(ErrorKind::Unsupported, format!("{}{}", reason.text(), from_user_code(source))),
+        }))
     }
 
     /// Recording has to stop. What was recorded is shared out among the functions that run: the outermost gets what was recorded

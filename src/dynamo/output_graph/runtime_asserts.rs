@@ -130,8 +130,15 @@ impl Recorder {
     /// A condition that the script checks does not hold.
     pub fn check_failed(&self, message: &str, condition: &str) {
         let written = format!("call_function <function _check>(*({condition},), **{{}})");
-        *self.failure.borrow_mut() =
-            Some(Failure { class: "RuntimeError", message: message.to_owned(), written, source: current_source(), call: None });
+        *self.failure.borrow_mut() = Some(Failure {
+            class: "RuntimeError",
+            message: message.to_owned(),
+            raised: message.to_owned(),
+            called: written,
+            given: String::new(),
+            source: current_source(),
+            call: None,
+        });
     }
 
     /// The graph checks what holds of a number that only the run knows.

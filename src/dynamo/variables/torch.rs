@@ -6,7 +6,7 @@
 
 use std::rc::Rc;
 
-use rustpython_vm::builtins::{PyCode, PyDict, PyRange, PySlice};
+use rustpython_vm::builtins::{PyCode, PyDict, PyList, PyRange, PySlice, PyTuple};
 use rustpython_vm::bytecode::oparg;
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyRef, PyResult, VirtualMachine};
@@ -127,7 +127,13 @@ fn at_depth(
         by_name.map(|(name, o, variable)| Some((Rc::from(&*name.to_string_lossy()), told.arg(o, variable)?))).collect();
     let Told { unknown, read, .. } = told;
     let Some(open) = recorder.open_call() else { return make() };
-    let result = make()?;
+    let result = match make() {
+        Ok(result) => result,
+        Err(e) if recorder.is_over() => return Err(e),
+        // What an operator says of an operand that is none is not what Python says.
+        Err(e) if matches!(callee(), Callee::Operator(_)) && e.class().is(vm.ctx.exceptions.type_error) => return Err(e),
+        Err(e) => return Err(recorder.failed(e, || given(args, &recorder, vm), call::is_whole(), vm)),
+    };
     let mut results = Vec::new();
     // A list that was written to is no new one.
     if !args.args.first().is_some_and(|list| list.is(&result) && items(list).is_some()) {
@@ -443,7 +449,7 @@ pub fn call_as_one(public: &PyObject, implementation: &PyObject, args: &FuncArgs
     at_depth(1, callee, args, vm, || {
         let result = implementation.call(args.clone(), vm);
         if let (Err(e), Some(recorder)) = (&result, call::recorder()) {
-            recorder.note_raised(|| raised_by(public, args, &recorder, vm), &e.class().name(), &said(e, vm));
+            recorder.note_raised(|| called(public, vm), &e.class().name(), &said(e, vm));
         }
         result
     })
@@ -456,16 +462,33 @@ pub fn call_of_numpy(name: &str, implementation: &PyObject, args: &FuncArgs, vm:
     at_depth(usize::MAX, callee, args, vm, || implementation.call(args.clone(), vm))
 }
 
-/// A call of a function of the library's that raised, as PyTorch says which call of a graph failed.
-fn raised_by(function: &PyObject, args: &FuncArgs, recorder: &Recorder, vm: &VirtualMachine) -> String {
-    let repr = |o: &PyObject| o.repr(vm).map_or_else(|_| String::new(), |s| s.to_string_lossy().into_owned());
-    let shown = |o: &PyObjectRef| match to_tensor(o) {
+/// A function of the library's, as PyTorch says which call of a graph failed.
+fn called(function: &PyObject, vm: &VirtualMachine) -> String {
+    format!("call_function {}", shown(function, vm))
+}
+
+/// The arguments of a call, likewise.
+fn given(args: &FuncArgs, recorder: &Recorder, vm: &VirtualMachine) -> String {
+    let positional: Vec<String> = args.args.iter().map(|o| argument(o, recorder, vm)).collect();
+    let comma = if positional.len() == 1 { "," } else { "" };
+    let named = |(name, o): (&_, &PyObjectRef)| format!("'{name}': {}", argument(o, recorder, vm));
+    let keywords: Vec<String> = args.kwargs.iter().map(|(name, o)| named((&name.to_string_lossy(), o))).collect();
+    format!("(*({}{comma}), **{{{}}})", positional.join(", "), keywords.join(", "))
+}
+
+fn argument(o: &PyObjectRef, recorder: &Recorder, vm: &VirtualMachine) -> String {
+    let all = |items: &[PyObjectRef]| items.iter().map(|o| argument(o, recorder, vm)).collect::<Vec<_>>();
+    match to_tensor(o) {
         Some(t) if o.class().name().ends_with("Parameter") => format!("Parameter({})", recorder.shown_in_error(&t)),
         Some(t) => recorder.shown_in_error(&t),
-        None => repr(o),
-    };
-    let positional: Vec<String> = args.args.iter().map(shown).collect();
-    let comma = if positional.len() == 1 { "," } else { "" };
-    let keywords: Vec<String> = args.kwargs.iter().map(|(name, o)| format!("'{}': {}", name.to_string_lossy(), shown(o))).collect();
-    format!("call_function {}(*({}{comma}), **{{{}}})", repr(function), positional.join(", "), keywords.join(", "))
+        None => match (o.downcast_ref::<PyList>(), o.downcast_ref::<PyTuple>()) {
+            (Some(list), _) => format!("[{}]", all(&list.borrow_vec()).join(", ")),
+            (_, Some(tuple)) => format!("({}{})", all(tuple).join(", "), if tuple.len() == 1 { "," } else { "" }),
+            _ => shown(o, vm),
+        },
+    }
+}
+
+fn shown(o: &PyObject, vm: &VirtualMachine) -> String {
+    o.repr(vm).map_or_else(|_| String::new(), |s| s.to_string_lossy().into_owned())
 }
