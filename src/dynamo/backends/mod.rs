@@ -116,12 +116,14 @@ pub struct Pipeline {
     pub decompositions: Option<&'static Table>,
     /// Passes on what was traced.
     pub passes: Option<Passes>,
+    /// Whether what a function writes to its inputs is written in the graph, and not after it.
+    pub keep_input_mutations: bool,
 }
 
 impl Pipeline {
     /// A partitioner on the operators as the script calls them.
     pub fn plain(partitioner: Partitioner) -> Self {
-        Pipeline { partitioner, decompositions: None, passes: None }
+        Pipeline { partitioner, decompositions: None, passes: None, keep_input_mutations: true }
     }
 }
 
@@ -135,7 +137,12 @@ fn pipeline(name: &str) -> Result<Option<Pipeline>> {
         }
         let passes = config::passes();
         let table = if passes.fallback_random { inductor_with_eager_random() } else { inductor() };
-        Ok(Some(Pipeline { partitioner: Partitioner::MinCut, decompositions: Some(table), passes: with_passes.then_some(passes) }))
+        Ok(Some(Pipeline {
+            partitioner: Partitioner::MinCut,
+            decompositions: Some(table),
+            passes: with_passes.then_some(passes),
+            keep_input_mutations: with_passes,
+        }))
     };
     match name {
         "eager" => Ok(None),
@@ -197,7 +204,7 @@ pub fn compile_graph(function: &CompiledFunction, captured: &CapturedGraph, numb
                     Rc::new(move |inputs| replay_graph(&graph, &mut given.iter().zip(inputs).map(|(spec, t)| spec.argument(t)).collect()));
                 let is_outdated = Some(is_outdated(captured, is_abandoned));
                 let freezing = freezing::freezing(captured, pipeline.passes.is_some());
-                let mut config = Config { is_outdated, freezing, ..config(&pipeline, true, Some(number)) };
+                let mut config = Config { is_outdated, freezing, ..config(&pipeline, pipeline.keep_input_mutations, Some(number)) };
                 checked::look_at(&mut config, Some(&captured.graph));
                 let compiled = aot::compile(&f, &specs, &config)?;
                 Ok(Rc::new(move |inputs| compiled.call(as_tensors(inputs)?)))
