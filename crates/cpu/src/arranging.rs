@@ -230,7 +230,7 @@ fn constant_pad(call: &Call, outs: &[Tensor]) -> Result<()> {
     write_dense(out, &bytes)
 }
 
-/// A part written into a copy of the whole, and of all memory that the whole lies in: what lies between its elements can be looked at, too.
+/// A part written into a copy of the whole, and of all memory that the whole lies in: other views read what lies between its elements.
 fn scatter(call: &Call, outs: &[Tensor]) -> Result<()> {
     let (tensor, source, out) = (call.tensor("self")?, call.tensor("src")?, &outs[0]);
     let (from, to) = (tensor.geometry(), out.geometry());

@@ -73,7 +73,8 @@ fn sum_spec(c: &Call) -> Specs {
     let dtype = specs[0].as_ref().map_or(Dtype::Float32, |s| s.dtype);
     if c.entry.base_name() != "add" && c.entry.base_name() != "add_" {
         for name in ["self", "other"] {
-            if matches!(c.get(name), Value::Tensor(t) if t.dtype() == Dtype::Bool) {
+            // PyTorch's kernel asks: a graph of fake tensors may hold such a call.
+            if matches!(c.get(name), Value::Tensor(t) if t.dtype() == Dtype::Bool && !t.is_fake()) {
                 return Err(Error::not_implemented(if dtype == Dtype::Bool {
                     "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
                 } else {
@@ -336,7 +337,8 @@ fn pow_spec(c: &Call) -> Specs {
         }
     }
     let integral = specs[0].as_ref().is_some_and(|s| s.dtype.is_integral());
-    if integral && matches!(c.get("exponent"), Value::Int(e) if e.sym_lt(0)?) {
+    // PyTorch's kernel asks: a graph of fake tensors may hold such a call.
+    if integral && !Value::any_fake(&c.args) && matches!(c.get("exponent"), Value::Int(e) if e.sym_lt(0)?) {
         return Err(Error::runtime("Integers to negative integer powers are not allowed."));
     }
     Ok(specs)

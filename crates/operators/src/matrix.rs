@@ -225,7 +225,7 @@ pub fn check_expands(t: &Tensor, sizes: &[SymInt]) -> Result<()> {
 
 fn addmm_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     let (bias, a, b) = (c.tensor("self")?, c.tensor("mat1")?, c.tensor("mat2")?);
-    if bias.dtype() != b.dtype() && a.dim() == 2 && b.dim() == 2 && bias.dtype() == a.dtype() {
+    if bias.dtype() != b.dtype() && a.dim() == 2 && b.dim() == 2 && bias.dtype() == a.dtype() && !bias.is_fake() {
         return Err(Error::runtime(format!(
             "self and mat2 must have the same dtype, but got {} and {}",
             bias.dtype().scalar_type(),
@@ -242,7 +242,7 @@ fn addmm_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
             b.dtype().scalar_type()
         )));
     }
-    one(sizes, a)
+    one(sizes, b)
 }
 
 fn baddbmm_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {

@@ -387,6 +387,9 @@ fn register_tensors(b: &mut OpBuilder) {
 
 /// Powers of a vector's elements.
 fn vander(c: &Call) -> Result<Value> {
+    if c.entry.base_name() == "vander" && c.tensor("x")?.dim() != 1 {
+        return Err(Error::runtime("x must be a one-dimensional tensor."));
+    }
     let x = &t!("atleast_1d", c.tensor("x")?)?;
     let shape = x.sizes();
     let n = if c.get("N").is_none() { shape.last().unwrap_or(&SymInt::Int(1)).guard_int()? } else { c.int("N")? };

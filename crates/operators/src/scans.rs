@@ -2,7 +2,7 @@
 
 use super::common::*;
 use super::shapes::wrap_dim;
-use diagnostics::error::Result;
+use diagnostics::error::{Error, Result};
 use dispatch::t;
 use dispatch::{Backward, Batch, Call, Complex, OpBuilder, Rule, Tags, Value};
 use tensor::{Dtype, Layout, Tensor, TensorSpec};
@@ -79,6 +79,20 @@ fn logcumsumexp_backward(b: &Backward, grad: &Tensor) -> Result<Tensor> {
     t!("sub.Tensor", up, part(negative)?)
 }
 
+fn renorm_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
+    let (x, most) = (c.tensor("self")?, c.float("maxnorm")?);
+    if c.float("p")? <= 0.0 {
+        return Err(Error::runtime("renorm: non-positive-norm not supported"));
+    }
+    if most < 0.0 {
+        return Err(Error::runtime(format!("renorm: expected maxnorm to be >= 0 but got {most}")));
+    }
+    if x.dim() < 2 {
+        return Err(Error::runtime(format!("renorm: input needs at least 2 dimensions, got {} dimensions", x.dim())));
+    }
+    Ok(vec![like(c, x.dtype())?])
+}
+
 /// Registers the operators.
 pub fn register(b: &mut OpBuilder) {
     b.op("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", Rule::Fresh(summed))
@@ -116,15 +130,12 @@ pub fn register(b: &mut OpBuilder) {
     }
     b.at("cummax").doc("Running maxima and where they were.").refuses("c", "cummax_cpu");
     b.at("cummin").doc("Running minima and where they were.").refuses("c", "cummin_cpu");
-    b.op(
-        "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
-        Rule::Fresh(|c| Ok(vec![like(c, c.tensor("self")?.dtype())?])),
-    )
-    .doc("Slices scaled down to a norm.")
-    .refuses("bi", "linalg.vector_norm: Expected a floating point or complex tensor as input. Got {}")
-    .batch(Batch::ByItem)
-    .grad("RenormBackward", &["self"], renorm_backward)
-    .inplace();
+    b.op("renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", Rule::Fresh(renorm_spec))
+        .doc("Slices scaled down to a norm.")
+        .refuses("bi", "linalg.vector_norm: Expected a floating point or complex tensor as input. Got {}")
+        .batch(Batch::ByItem)
+        .grad("RenormBackward", &["self"], renorm_backward)
+        .inplace();
 }
 
 /// Where a slice was scaled down to the largest norm, its gradient loses what points along the norm's slope.

@@ -1,14 +1,28 @@
 //! Pointwise arithmetic of three operands: a point between two, products and quotients that are added.
 
 use super::common::*;
+use super::matrix::cpp_name;
 use super::shapes::result_type;
 use diagnostics::error::{Error, Result};
 use dispatch::t;
-use dispatch::{Backward, Call, Grads, OpBuilder, Rule, Tags};
+use dispatch::{Backward, Call, Grads, OpBuilder, Rule, Tags, Value};
 use tensor::Category;
 
+/// One dtype for both ends, and for a weight but where it is one number.
 fn lerp_spec(c: &Call) -> Specs {
-    promoted(c, &["self", "end", "weight"])
+    let dtype = c.tensor("self")?.dtype();
+    let others = ["end", "weight"].into_iter().filter_map(|name| Some((name, c.opt_tensor(name)?)));
+    for (name, other) in others.filter(|(name, other)| *name == "end" || other.dim() > 0) {
+        if other.dtype() != dtype {
+            return Err(Error::runtime(format!(
+                "expected dtype {} for `{name}` but got dtype {}",
+                cpp_name(dtype),
+                cpp_name(other.dtype())
+            )));
+        }
+    }
+    let has_weights = c.entry.schema.position("weight").is_some_and(|at| matches!(c.args.get(at), Some(Value::Tensor(_))));
+    promoted(c, if has_weights { &["self", "end", "weight"] } else { &["self", "end"] })
 }
 
 fn lerp_tensor(b: &Backward) -> Result<Grads> {
@@ -54,7 +68,7 @@ fn addcdiv_spec(c: &Call) -> Specs {
 
 /// Registers the family.
 pub fn register(b: &mut OpBuilder) {
-    b.op("lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", Rule::Fresh(|c| promoted(c, &["self", "end"])))
+    b.op("lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", Rule::Fresh(lerp_spec))
         .doc("Between two tensors, by a weight.")
         .tags(Tags::POINTWISE);
     b.grad("LerpBackward", &[], |b| {
