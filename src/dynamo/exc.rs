@@ -3,7 +3,6 @@
 use rustpython_vm::builtins::PyBaseExceptionRef;
 use rustpython_vm::{AsObject, VirtualMachine};
 
-use super::eval_frame::said;
 use super::graph_breaks::unsupported::Unsupported;
 use super::graph_breaks::user_code::from_user_code;
 use super::output_graph::tracer::Recorder;
@@ -11,7 +10,7 @@ use crate::dispatch::{OpEntry, Rule, Value};
 use crate::error::{Error, ErrorKind};
 use crate::ops::shapes::default_dtype;
 use crate::python::escape::escape;
-use crate::python::native::tensor::raise;
+use crate::python::native::tensor::{raise, said};
 use crate::span::{Source, Written, current_source};
 use crate::tensor::{Geometry, Tensor};
 

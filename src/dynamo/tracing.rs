@@ -1,8 +1,7 @@
 //! What the bindings of tensors, numbers and builtins ask and tell while a function is traced.
 
-use rustpython_vm::builtins::PyCode;
 use rustpython_vm::function::FuncArgs;
-use rustpython_vm::{Py, PyObject, PyObjectRef, PyResult, VirtualMachine};
+use rustpython_vm::{PyObject, PyObjectRef, PyResult, VirtualMachine};
 
 use super::bytecode_analysis::decoded::{self, place_of};
 use super::bytecode_analysis::instruction::Operation;
@@ -222,9 +221,4 @@ pub fn note_failed_call(error: &crate::error::Error) {
     if let Some(recorder) = recorder() {
         recorder.note_failed_call(error);
     }
-}
-
-/// Whether the handler that an exception raised at an instruction runs first is a `try`'s, not that of a `with`.
-pub(crate) fn enters_try(code: &Py<PyCode>, at: u32) -> bool {
-    eval_frame::resumption::enters_try(code, &decoded::decoded(code), at)
 }

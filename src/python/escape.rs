@@ -7,6 +7,7 @@
 use std::cell::RefCell;
 
 use rustpython_vm::builtins::{PyBaseExceptionRef, PyCode};
+use rustpython_vm::bytecode::{Instruction, find_exception_handler};
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, PyResult, VirtualMachine};
 
@@ -14,7 +15,6 @@ use rustpython_vm::vm::thread::with_current_vm;
 
 use super::current::current;
 use super::native::tensor::{raise, raised};
-use crate::dynamo::tracing::enters_try;
 use crate::error::Error;
 
 /// The tool that events are asked for as; tools of other numbers have a meaning.
@@ -77,4 +77,17 @@ fn exception_handled(args: FuncArgs, vm: &VirtualMachine) -> PyResult {
         return Err(escaping);
     }
     Ok(vm.ctx.none())
+}
+
+/// Whether the handler that an exception raised at an instruction enters is the script's: neither the exit of a `with` block, nor what the
+/// compiler cleans up by.
+fn enters_try(code: &PyCode, at: u32) -> bool {
+    let Some(handler) = find_exception_handler(&code.exceptiontable, at) else { return false };
+    let at = handler.target as usize;
+    let op = |at: usize| (at < code.instructions.len()).then(|| code.instructions.read_op(at).deoptimize());
+    match (op(at), op(at + 1)) {
+        (Some(Instruction::PushExcInfo), next) => !matches!(next, Some(Instruction::WithExceptStart)),
+        (Some(Instruction::Swap { .. } | Instruction::PopTop | Instruction::PopIter), _) => false,
+        _ => true,
+    }
 }

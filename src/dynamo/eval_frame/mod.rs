@@ -31,7 +31,7 @@ use crate::dispatch::{Exclude, Key, Modes, Value, is_excluded, modes, set_modes}
 use crate::dynamo::{CaptureLayer, InputSource, Recorder, Surroundings};
 use crate::error::{Error, ErrorKind, Result};
 use crate::python::escape;
-use crate::python::native::tensor::{has_mode, raise, raised, take_unknown};
+use crate::python::native::tensor::{has_mode, raise, raised, said, take_unknown};
 use crate::python::span::{frame_mark, instructions_above};
 use crate::tensor::{Geometry, Tensor};
 use call::{Around, Call, capturing, current};
@@ -252,10 +252,6 @@ fn add_asked_for(outputs: &mut Vec<Value>, recorder: &Recorder, vm: &VirtualMach
             outputs.push(number);
         }
     }
-}
-
-pub(in crate::dynamo) fn said(e: &PyBaseExceptionRef, vm: &VirtualMachine) -> String {
-    e.as_object().str(vm).map(|s| s.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 /// What Dynamo says of an error that a call under fake tensors raised, where that is not the error itself.

@@ -63,12 +63,6 @@ pub fn in_try(code: &Py<PyCode>, decoded: &Code, at: u32) -> bool {
     handlers(code, decoded, at).into_iter().any(|position| matches!(handler(decoded, position), Handler::Try))
 }
 
-/// Whether the handler that an exception raised at an instruction runs first is the script's own: none that leaves a `with` block.
-pub fn enters_try(code: &Py<PyCode>, decoded: &Code, at: u32) -> bool {
-    let first = handlers(code, decoded, at).into_iter().next();
-    first.is_some_and(|position| matches!(handler(decoded, position), Handler::Try | Handler::Handling))
-}
-
 /// Whether an exception raised at an instruction would run a handler of the function's: of a `try`, or the exit of a `with`.
 pub fn is_handled(code: &Py<PyCode>, decoded: &Code, at: u32) -> bool {
     handlers(code, decoded, at).into_iter().any(|position| matches!(handler(decoded, position), Handler::Try | Handler::With))

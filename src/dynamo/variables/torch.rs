@@ -15,10 +15,10 @@ use crate::dispatch::Value;
 use crate::dynamo::bytecode_analysis::Code;
 use crate::dynamo::bytecode_analysis::decoded::decoded;
 use crate::dynamo::bytecode_analysis::instruction::{Operation, Step};
-use crate::dynamo::eval_frame::{call, said};
+use crate::dynamo::eval_frame::call;
 use crate::dynamo::{Fate, Recorder, Variable};
 use crate::graph::{Arg, NodeId, Shown, Target, WrittenCall};
-use crate::python::native::tensor::{WrittenIn, items, overridden, raise, to_tensor, to_value};
+use crate::python::native::tensor::{WrittenIn, items, overridden, raise, said, to_tensor, to_value};
 use crate::shape::SymInt;
 use crate::tensor::Tensor;
 

@@ -69,6 +69,11 @@ pub fn raised(exception: PyBaseExceptionRef) -> Error {
     Error { kind, message, foreign: Some(Rc::new(exception)) }
 }
 
+/// An exception's message.
+pub fn said(e: &PyBaseExceptionRef, vm: &VirtualMachine) -> String {
+    e.as_object().str(vm).map(|s| s.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
 /// The first keyword that is none of those a function takes.
 pub fn unexpected(args: &rustpython_vm::function::FuncArgs, taken: &[&str]) -> Option<String> {
     args.kwargs.keys().map(|name| name.to_string()).find(|name| !taken.contains(&name.as_str()))

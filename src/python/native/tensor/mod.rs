@@ -34,7 +34,7 @@ pub(super) mod torch_function;
 
 pub(crate) use class::symbolic_length;
 pub(crate) use convert::{array_memory, from_value, items, numpy_input, to_tensor, to_value};
-pub(crate) use errors::{raise, raised};
+pub(crate) use errors::{raise, raised, said};
 pub(crate) use fake::{environment_of, symbols_object};
 pub(super) use functions::module_def;
 pub(crate) use hooks::{call_from_engine, grad_hook};
