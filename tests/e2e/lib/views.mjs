@@ -302,6 +302,15 @@ export const VIEWS = [
       await page.locator(".compare-found table").first().waitFor();
     },
   },
+  {
+    name: "log-texts",
+    async go(page) {
+      await button(page, "Compare…");
+      await page.locator(".compare-found summary").first().click();
+      await page.locator(".compare-texts .cm-content").first().waitFor();
+      await page.locator(".compare-texts").first().scrollIntoViewIfNeeded();
+    },
+  },
 ];
 
 /** Closes what is open, so that the next view stands alone. */

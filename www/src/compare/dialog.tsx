@@ -2,11 +2,11 @@
 import { signal, useSignal, useSignalEffect } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import type { LogLine, LogOverview, PairDiff } from "../generated/report";
-import { formatBytes, plural } from "../report/format";
-import { addLog, compare, type Log, logs, overview, type Part, sentence, traceOf } from "../state/logs";
+import type { LogOverview, PairDiff } from "../generated/report";
+import { plural } from "../report/format";
+import { addLog, compare, type Log, logs, overview, type Part, sentence, textsOf, traceOf } from "../state/logs";
 import { shown } from "../state/session";
-import { Columns, number } from "../ui/columns";
+import { Differences, MOST_ROWS, type ReadTexts, type Versions } from "./differences";
 import "./compare.css";
 
 interface Side {
@@ -14,11 +14,9 @@ interface Side {
   part: Part;
 }
 
-type Result = { state: "asked" } | { state: "there"; pairs: readonly PairDiff[]; versions: readonly [string | null, string | null] | undefined } | { state: "failed"; message: string };
+type Result = { state: "asked" } | { state: "there"; pairs: readonly PairDiff[]; versions: Versions | undefined; texts: ReadTexts } | { state: "failed"; message: string };
 
 const wanted = signal<readonly [Side | undefined, Side | undefined]>([undefined, undefined]);
-/** Rows of one list at most. */
-const MOST_ROWS = 100;
 
 /** Both sides, as far as there are logs: the last two; of one alone its first two ranks, or its first two compilations. */
 function sides(all: readonly Log[]): readonly [Side | undefined, Side | undefined] {
@@ -61,7 +59,7 @@ export function CompareDialog(): JSX.Element {
     let gone = false;
     result.value = { state: "asked" };
     compare([one, a.part], [other, b.part])
-      .then((found): Result => ({ state: "there", ...found }))
+      .then((found): Result => ({ state: "there", ...found, texts: async ([first, second]) => Promise.all([textsOf(one, first), textsOf(other, second)]) }))
       .catch((error: unknown): Result => ({ state: "failed", message: sentence(error) }))
       .then((now) => {
         if (!gone) result.value = now;
@@ -189,138 +187,5 @@ function Found({ result }: { result: Result | undefined }): JSX.Element | null {
   if (!result) return null;
   if (result.state === "asked") return <p class="empty">Comparing…</p>;
   if (result.state === "failed") return <p class="note error">{result.message}</p>;
-  const { pairs, versions } = result;
-  const differing = pairs.filter(({ same }) => !same).length;
-  return (
-    <div class="compare-found" data-differing={differing} tabIndex={0} role="region" aria-label="What differs">
-      <p role="status">
-        {differing === 0 ? "Nothing differs." : `${plural(differing, "pair")} of ${pairs.length} ${differing === 1 ? "differs" : "differ"}.`}
-        {versions && versions[0] !== versions[1] && ` PyTorch ${versions[0] ?? "(not named)"} and ${versions[1] ?? "(not named)"}.`}
-      </p>
-      {pairs.slice(0, MOST_ROWS).map((pair, at) => (
-        <Pair key={at} pair={pair} />
-      ))}
-      {pairs.length > MOST_ROWS && <p class="muted">And {pairs.length - MOST_ROWS} more.</p>}
-    </div>
-  );
-}
-
-const size = (bytes: number | null): string => (bytes === null ? "unknown" : formatBytes(bytes));
-const place = (line: LogLine | null): string => (line ? `${line.file}:${line.line}` : "");
-
-function Pair({ pair }: { pair: PairDiff }): JSX.Element {
-  const [a, b] = pair.names;
-  const title = a === b ? a : [a ?? "nothing", b ?? "nothing"].join(" and ");
-  if (a === null || b === null) {
-    return (
-      <h3>
-        {title}: only in the {b === null ? "first" : "second"}
-      </h3>
-    );
-  }
-  if (pair.same) return <h3>{title}: same</h3>;
-  return (
-    <section>
-      <h3>{title}: differs</h3>
-      <SavedValues pair={pair} />
-      <Others pair={pair} />
-    </section>
-  );
-}
-
-/** Saved values that differ, those of most bytes first. */
-function SavedValues({ pair: { saved_bytes, only_first, only_second, changed } }: { pair: PairDiff }): JSX.Element {
-  const one = ({ name, type, bytes, line }: PairDiff["only_first"][number], first: boolean): Row => ({
-    name,
-    types: first ? [type, ""] : ["", type],
-    bytes: first ? [bytes, 0] : [0, bytes],
-    line,
-  });
-  const rows: Row[] = [
-    ...changed.map(({ names, types, bytes, line }): Row => ({ name: names[0] === names[1] ? names[0] : `${names[0]}, ${names[1]}`, types, bytes: bytes as Row["bytes"], line })),
-    ...only_first.map((value) => one(value, true)),
-    ...only_second.map((value) => one(value, false)),
-  ];
-  const by = ({ bytes: [a, b] }: Row): number => Math.abs((a ?? 0) - (b ?? 0));
-  rows.sort((x, y) => by(y) - by(x));
-  if (rows.length === 0) return <p class="caption">The same values are saved{saved_bytes[0] !== null && `: ${size(saved_bytes[0])}`}.</p>;
-  return (
-    <table class="table">
-      <caption>
-        Saved for backward: {size(saved_bytes[0])} and {size(saved_bytes[1])}
-      </caption>
-      <Columns titles={["Value", "First", number("Bytes"), "Second", number("Bytes"), number("Difference"), "Line"]} />
-      <tbody>
-        {rows.slice(0, MOST_ROWS).map(({ name, types, bytes, line }, at) => (
-          <tr key={at}>
-            <th scope="row" class="code">
-              {name}
-            </th>
-            <td class="code">{types[0] || <span class="muted">not saved</span>}</td>
-            <td class="number">{types[0] && size(bytes[0])}</td>
-            <td class="code">{types[1] || <span class="muted">not saved</span>}</td>
-            <td class="number">{types[1] && size(bytes[1])}</td>
-            <td class="number">{bytes[0] !== null && bytes[1] !== null && signed(bytes[1] - bytes[0])}</td>
-            <td class="code wrap">{place(line)}</td>
-          </tr>
-        ))}
-        {rows.length > MOST_ROWS && (
-          <tr>
-            <td class="muted" colSpan={7}>
-              and {rows.length - MOST_ROWS} more
-            </td>
-          </tr>
-        )}
-      </tbody>
-    </table>
-  );
-}
-
-interface Row {
-  name: string;
-  types: readonly [string, string];
-  bytes: readonly [number | null, number | null];
-  line: LogLine | null;
-}
-
-const signed = (bytes: number): string => `${bytes > 0 ? "+" : bytes < 0 ? "−" : ""}${formatBytes(Math.abs(bytes))}`;
-
-function Others({ pair }: { pair: PairDiff }): JSX.Element | null {
-  const { peak_bytes, operators, first_row, recompiles, breaks, guards, settings } = pair;
-  const lists: readonly (readonly [string, readonly [readonly string[], readonly string[]]])[] = [
-    ["recompiled", recompiles],
-    ["graph break", breaks],
-    ["guard", guards],
-  ];
-  const rows: (readonly [string, string, string])[] = [];
-  if (peak_bytes[0] !== peak_bytes[1]) rows.push(["peak", size(peak_bytes[0]), size(peak_bytes[1])]);
-  for (const [operator, [a, b]] of Object.entries(operators)) rows.push([operator, plural(a, "call"), plural(b, "call")]);
-  if (first_row && Object.keys(operators).length === 0) rows.push(["the graphs differ first at", ...first_row]);
-  for (const [what, [a, b]] of lists) rows.push(...a.map((text) => [what, text, "–"] as const), ...b.map((text) => [what, "–", text] as const));
-  for (const [name, [a, b]] of Object.entries(settings)) rows.push([name, a ?? "not there", b ?? "not there"]);
-  if (rows.length === 0) return null;
-  return (
-    <table class="table">
-      <caption>What else differs</caption>
-      <Columns titles={["What", "First", "Second"]} />
-      <tbody>
-        {rows.slice(0, MOST_ROWS).map(([what, a, b], at) => (
-          <tr key={at}>
-            <th scope="row" class="code wrap">
-              {what}
-            </th>
-            <td class="code wrap">{a}</td>
-            <td class="code wrap">{b}</td>
-          </tr>
-        ))}
-        {rows.length > MOST_ROWS && (
-          <tr>
-            <td class="muted" colSpan={3}>
-              and {rows.length - MOST_ROWS} more
-            </td>
-          </tr>
-        )}
-      </tbody>
-    </table>
-  );
+  return <Differences pairs={result.pairs} versions={result.versions} texts={result.texts} />;
 }

@@ -5,6 +5,7 @@ import type { ModuleSource } from "../engine/module";
 import { Reader } from "../engine/reader";
 import type { Answer, LogCompilation, LogDiff, LogOverview, LogRegion, OfLog, PairDiff, Question, Report } from "../generated/report";
 import { emptyReport } from "../report/fold";
+import { type Texts, textsIn } from "../report/texts";
 import { EMPTY } from "../report/timeline";
 import { embedded } from "./embedded";
 import { deleteLog, type KeptFile, storedLogs, storeLog } from "./log-store";
@@ -306,6 +307,17 @@ export async function compare(
   }
   const pair = await from.compare(ofLog(one, a.compilation ?? 0), ofLog(other, b.compilation ?? 0));
   return { pairs: [pair], versions: undefined };
+}
+
+/** The texts of a compilation's graphs, by its name in the log. */
+export async function textsOf(log: Log, name: string): Promise<Texts> {
+  const { compilations } = await overview(log);
+  const at = compilations.findIndex((head) => head.name === name);
+  if (at < 0) throw new Error(`the log has no compilation ${name}`);
+  const from = await readerOf(log);
+  const compilation = await from.compilation(ofLog(log.id, at));
+  const captured = compilation.region === null ? undefined : await from.region(log.id, compilation.region);
+  return textsIn(compilation, captured?.region.graph.readable);
 }
 
 /** A sentence of an error. */
