@@ -1,12 +1,52 @@
-// "Compare": the graphs of two compilations line by line.
+// "Compare": the script under several backends, and the graphs of two compilations line by line.
+import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
-import { playground, settled, shows } from "./lib/page.mjs";
+import { playground, settled, shows, write } from "./lib/page.mjs";
 
 const LOGS = new URL("../../crates/trace/tests/trace/logs/", import.meta.url);
 
+/** Inductor draws other random numbers than eager mode. */
+const DRAWS = `import torch
+
+torch.manual_seed(0)
+
+
+@torch.compile
+def f(x):
+    return (x.sin() * torch.rand(3)).cos().sum()
+
+
+print("begin")
+loss = f(torch.ones(3, requires_grad=True))
+loss.backward()
+print(f"loss {loss.item():.4f}")
+`;
+
 describe("compare", () => {
   const pages = playground();
+
+  it("runs the script under several backends, and names the first that prints something else", async () => {
+    const page = await pages.open();
+    await write(page, DRAWS);
+    await settled(page);
+    await page.getByRole("button", { name: "Options" }).click();
+    await page.getByRole("button", { name: "Compare backends…" }).click();
+    const dialog = page.getByRole("dialog", { name: "Compare" });
+    await dialog.getByRole("button", { name: "Run under eager, aot_eager, inductor" }).click();
+    await dialog.locator('.ladder-verdict[data-differs="inductor"]').waitFor();
+    await shows(dialog.locator(".ladder-verdict"), "inductor is the first that prints something else, in line 2 of the output:");
+    const rows = await dialog.locator(".ladder tbody tr").allTextContents();
+    assert.equal(rows.length, 3);
+    assert.match(rows[0], /^eagerthe referenceno AOTAutograd10$/);
+    assert.match(rows[1], /^aot_eagerthe same[\d.]+ B10$/);
+    assert.match(rows[2], /^inductordiffers from line 2 on/);
+    // Stopped, it says what was known.
+    await dialog.getByRole("button", { name: "Run under" }).click();
+    await dialog.getByRole("button", { name: "Stop" }).click();
+    await dialog.getByRole("button", { name: "Run under" }).waitFor();
+    assert.equal(await dialog.locator(".ladder-verdict").count(), 0);
+  });
 
   it("shows graphs line by line", async () => {
     const page = await pages.open();

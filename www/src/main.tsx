@@ -18,6 +18,7 @@ import { acceptDrops, recognizePastes } from "./state/files";
 import { tellHeight } from "./state/fit";
 import { prepareGpu } from "./state/gpu";
 import { onlyPane } from "./state/layout";
+import { prepareLadder } from "./state/ladder";
 import { beginLesson } from "./state/lesson";
 import { prepareMinimizing } from "./state/minimize";
 import { prepareReader } from "./state/logs";
@@ -46,6 +47,7 @@ const interpreter = new ModuleSource(interpreterUrl, __INTERPRETER_BYTES__);
 const interpreterWorker = (): Worker => new Worker(new URL("./engine/interpreter.worker.ts", import.meta.url), { type: "module" });
 prepareBeside(interpreter, interpreterWorker);
 prepareMinimizing(interpreter, interpreterWorker);
+prepareLadder(interpreter, interpreterWorker);
 prepareExports(interpreter, () => new Worker(new URL("./engine/export.worker.ts", import.meta.url), { type: "module" }));
 prepareGpu(
   new ModuleSource(gpuUrl, __GPU_BYTES__),

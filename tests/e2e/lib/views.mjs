@@ -176,6 +176,15 @@ export const VIEWS = [
     },
   },
   {
+    name: "backends",
+    async go(page) {
+      await button(page, "Options");
+      await button(page, "Compare backends…");
+      await page.getByRole("button", { name: /^Run under/ }).click();
+      await page.locator(".ladder-verdict").waitFor();
+    },
+  },
+  {
     name: "help",
     async go(page) {
       await button(page, "Help");

@@ -1,4 +1,5 @@
-// Two compilations beside each other, or two logs: which saved values differ, in bytes, first; then what else does.
+// "Compare": the script under several backends; two compilations beside each other, or two logs: which saved values differ, in bytes, first;
+// then what else does.
 import { signal, useSignal, useSignalEffect } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
@@ -6,6 +7,7 @@ import type { LogOverview, PairDiff } from "../generated/report";
 import { plural } from "../report/format";
 import { addLog, compare, type Log, logs, overview, type Part, sentence, textsOf, traceOf } from "../state/logs";
 import { shown } from "../state/session";
+import { BackendLadder } from "./ladder";
 import { Differences, MOST_ROWS, type ReadTexts, type Versions } from "./differences";
 import "./compare.css";
 
@@ -70,10 +72,13 @@ export function CompareDialog(): JSX.Element {
   });
   return (
     <>
+      <BackendLadder />
+      <h3>Logs</h3>
       <p class="muted">Compilations are matched by what they compute, and values by what computes them, whatever they are called.</p>
+      {all.length === 0 && <p>No log is open. Open one, or add this script's run before you change it, to compare it with the next.</p>}
       <div class="compare-sides">
-        <Chooser label="First" side={first} onChange={(side) => (wanted.value = [side, second])} />
-        <Chooser label="Second" side={second} onChange={(side) => (wanted.value = [first, side])} />
+        {all.length > 0 && <Chooser label="First" side={first} onChange={(side) => (wanted.value = [side, second])} />}
+        {all.length > 0 && <Chooser label="Second" side={second} onChange={(side) => (wanted.value = [first, side])} />}
         <OwnRun />
       </div>
       {all.map((log) => ranksOf(log).length > 1 && <Ranks key={log.id} log={log} ranks={ranksOf(log)} />)}

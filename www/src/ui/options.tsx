@@ -1,6 +1,7 @@
 // How scripts run, without touching the script, and how the page looks.
 import type { JSX } from "preact";
 import { PYTORCH_VERSION } from "../generated/report";
+import { openDialog } from "../state/dialogs";
 import { resetLayout } from "../state/layout";
 import { BACKENDS, LIMITS, type Options, options, PARTITIONERS, partitionerOf, withPartitioner } from "../state/options";
 import { setOption } from "../state/script";
@@ -19,6 +20,9 @@ export function OptionsMenu(): JSX.Element {
         choices={BACKENDS.filter((name) => name !== "aot_eager_default_partitioner").map((name) => [name, name === "inductor" ? "inductor (torch.compile's)" : name])}
         onChoose={(value) => setOption("backend", value)}
       />
+      <button type="button" class="button" title="What the script prints and saves under eager, aot_eager and inductor" onClick={() => openDialog("compare")}>
+        Compare backends…
+      </button>
       <Choice
         label="CUDA device"
         help="Without a GPU: tensors say cuda:0 and are computed on the CPU; graphs are those that PyTorch traces for a device that is not there."
