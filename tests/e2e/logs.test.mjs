@@ -133,6 +133,30 @@ describe("what PyTorch wrote", () => {
     await other.locator('.logged[data-same="true"]').waitFor();
   });
 
+  it("takes the script that it is of: its lines are chosen with the nodes", async () => {
+    const page = await pages.open();
+    await settled(page);
+    await choose(page, log("ranks/rank_0.txt"));
+    await shown(page, "rank_0.txt");
+    await shows(page.locator(".log-source"), "two_ranks.py");
+    await choose(page, log("two_ranks.py"));
+    await shows(page.locator(".notice"), "two_ranks.py is linked with the log");
+    const script = page.locator("[data-pane=script]");
+    await shows(script.locator(".cm-content"), "import torch");
+    assert.ok((await script.locator(".cm-made").count()) > 0);
+    await stage(page, "Forward");
+    await page.locator(".graph-text .cm-line", { hasText: "aten.gelu" }).first().click();
+    await shows(script.locator(".cm-linked"), "return m(x)");
+    await script.locator(".cm-made", { hasText: "return m(x)" }).first().click();
+    await page.locator(".graph-text .cm-linked", { hasText: "aten.gelu" }).first().waitFor();
+    // It may be opened as the visitor's own all the same, and the log stays.
+    await page.getByRole("button", { name: "Open as my script instead" }).click();
+    await bar(page).getByRole("button", { name: "Script", exact: true, pressed: true }).waitFor();
+    assert.match(await text(page), /^import/m);
+    await bar(page).getByRole("button", { name: "rank_0.txt", exact: true }).click();
+    await page.locator(".log-source").waitFor();
+  });
+
   it("is compared: ranks, and the script's own run", async () => {
     const page = await pages.open();
     await settled(page);

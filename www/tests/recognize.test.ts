@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { knownLines } from "../src/panes/log/source";
+import { knownLines } from "../src/report/source-lines";
 import { looksLikeLog } from "../src/report/recognize";
 
 const LOGS = import.meta.glob<string>(["../../crates/trace/tests/trace/logs/**/*.txt", "!**/explained.txt"], { query: "?raw", import: "default", eager: true });

@@ -320,6 +320,16 @@ export const VIEWS = [
       await page.locator(".compare-texts").first().scrollIntoViewIfNeeded();
     },
   },
+  {
+    name: "log-linked",
+    async go(page) {
+      const chosen = page.waitForEvent("filechooser");
+      await button(page, "Open");
+      await (await chosen).setFiles([`${LOGS}two_ranks.py`]);
+      await pane(page, "Script");
+      await page.locator("[data-pane=script] .cm-made").first().waitFor();
+    },
+  },
 ];
 
 /** Closes what is open, so that the next view stands alone. */

@@ -28,6 +28,7 @@ const look = EditorView.theme({
   "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": { background: "var(--selection)" },
   ".cm-cursor": { borderLeftColor: "var(--text)" },
   ".cm-matchingBracket, &.cm-focused .cm-matchingBracket": { backgroundColor: "var(--bracket)", outline: "none" },
+  ".cm-made": { boxShadow: "inset 3px 0 0 var(--border-strong)" },
   ".cm-linked": { backgroundColor: "var(--linked)" },
   ".cm-raised": { backgroundColor: "var(--raised)", boxShadow: "inset 3px 0 0 var(--error)" },
   ".cm-raised-mark": { textDecoration: "underline wavy var(--error)", textUnderlineOffset: "3px" },

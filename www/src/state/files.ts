@@ -8,6 +8,7 @@ import { forgetAddress, notice } from "./address";
 import type { KeptFile } from "./log-store";
 import { look, openLog, sentence } from "./logs";
 import { beginLesson } from "./lesson";
+import { linkedSources, linkSource, unlinkSource } from "./linked";
 import { options } from "./options";
 import { addModules, MOST_CHARACTERS, refusal, SCRIPT } from "./modules";
 import { adopt, current, editor, modulesChanged, onPaste, sameProgram } from "./script";
@@ -36,6 +37,7 @@ export async function openFiles(files: readonly Found[]): Promise<void> {
     notice.value = { tone: "error", lines: [`${first.name}: ${error instanceof Error ? error.message : String(error)}.`, "Your script is as it was."] };
     return [];
   });
+  if (python?.length && linked(python)) return;
   if (python) return addFiles(python);
   if (files.length === 1 && !(await isLog(first))) return openFile(first.file);
   const folder = first.name.includes("/") ? first.name.split("/")[0] : undefined;
@@ -133,6 +135,28 @@ function addFiles(files: readonly ScriptFile[]): void {
   notice.value = { tone: "info", lines: [said], restore: before };
 }
 
+/** Links files with the log that is shown, as far as they are its program's; whether any is. */
+function linked(files: readonly ScriptFile[]): boolean {
+  const fits = files.flatMap(({ name, text }) => linkSource(name, text) ?? []);
+  const [first] = fits;
+  if (!first) return false;
+  const other = fits.reduce((sum, fit) => sum + fit.other, 0);
+  const said = fits.length === 1 ? `${first.file.split(/[\\/]/).at(-1)} is linked with the log: the lines that made nodes are marked in it.` : `${plural(fits.length, "file")} are linked with the log: the lines that made nodes are marked in them.`;
+  const differs = other > 0 ? [`${plural(other, "line")} ${other === 1 ? "is" : "are"} not as the log has ${other === 1 ? "it" : "them"}: another version, perhaps.`] : [];
+  const [only] = files;
+  const open = { label: files.length === 1 ? "Open as my script instead" : "Add beside my script instead", take: (): void => (files.length === 1 && only ? openInstead(only) : addFiles(files)) };
+  notice.value = { tone: "info", lines: [said, ...differs], offers: [open] };
+  return true;
+}
+
+/** Opens a script that was linked with a log as the visitor's own after all. */
+function openInstead({ name, text }: ScriptFile): void {
+  for (const { file } of linkedSources.peek()) unlinkSource(file);
+  forgetAddress();
+  adopt({ program: text, options: options.value });
+  notice.value = { tone: "info", lines: [`${name} is open.`] };
+}
+
 /** Opens a file as the visitor's own script; the one before is offered, and kept. */
 async function openFile(file: File): Promise<void> {
   const refuse = (why: string): void => {
@@ -152,6 +176,7 @@ async function openFile(file: File): Promise<void> {
   }
   const before = current();
   const own = loadScript();
+  if (file.name.endsWith(".py") && linked([{ name: file.name, text: text.replaceAll("\r\n", "\n") }])) return;
   forgetAddress();
   const opened = text.replaceAll("\r\n", "\n");
   adopt({ program: opened, options: options.value });
