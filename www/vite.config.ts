@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type Plugin, type Rolldown } from "vite";
+import { viewer } from "./viewer.ts";
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
@@ -135,10 +136,10 @@ export default defineConfig({
   // Relative addresses: the page works under any path.
   base: "./",
   define: {
-    __BUILD__: JSON.stringify(build),
+    __BUILD__: JSON.stringify(build), __STILL__: "false",
     __INTERPRETER_BYTES__: bytes("interpreter"), __GPU_BYTES__: bytes("gpu"), __READER_BYTES__: bytes("reader"),
   },
-  plugins: [head(), frame(), manifest()],
+  plugins: [head(), frame(), viewer({ __BUILD__: JSON.stringify(build) }), manifest()],
   // Files outside www/ are read by the tests too: the kept list of operators.
   server: { fs: { allow: [".."] } },
   build: {

@@ -158,10 +158,10 @@ function shipped() {
   return [...crates.values(), ...fetched, pythonLibrary(native.packages), unicode, ...bundled(lock, `${ROOT}www`), ...licensedSources()];
 }
 
-/** The file: what there is with its licence, where tables come from, and each text once, after the names it goes with. */
-export function notices() {
-  const packages = licensed(shipped()).sort((a, b) => (a.name.toLowerCase() < b.name.toLowerCase() ? -1 : 1));
-  const title = ({ name, version }) => `${name} ${version}`.trim();
+const title = ({ name, version }) => `${name} ${version}`.trim();
+
+/** Each text once, after the names it goes with. */
+function textsOnce(packages) {
   const holders = new Map();
   for (const one of packages) {
     for (const text of one.texts?.length > 0 ? one.texts : one.text ? [readFileSync(`${ROOT}notices/licences/${one.text}`, "utf8").trim()] : texts(one)) {
@@ -173,6 +173,18 @@ export function notices() {
     }
   }
   const line = "-".repeat(80);
+  return [...holders.values()].flatMap(({ text, names }) => [line, names.join("\n"), line, "", text.replaceAll("\r\n", "\n"), ""]);
+}
+
+/** The notices of a file that holds a report: npm packages alone are in it. */
+export function viewerNotices() {
+  const lock = JSON.parse(readFileSync(`${ROOT}www/package-lock.json`, "utf8"));
+  return ["What this file is made with, beside AOT Playground, which is under MIT or Apache-2.0", "", ...textsOnce(licensed(bundled(lock, `${ROOT}www`)))].join("\n");
+}
+
+/** The file: what there is with its licence, where tables come from, and each text once, after the names it goes with. */
+export function notices() {
+  const packages = licensed(shipped()).sort((a, b) => (a.name.toLowerCase() < b.name.toLowerCase() ? -1 : 1));
   return [
     "What AOT Playground is made with",
     "",
@@ -184,6 +196,6 @@ export function notices() {
     "",
     ...sources().map(({ name, what, work }) => `${name}: ${what}${work ? ` (${work})` : ""}`),
     "",
-    ...[...holders.values()].flatMap(({ text, names }) => [line, names.join("\n"), line, "", text.replaceAll("\r\n", "\n"), ""]),
+    ...textsOnce(packages),
   ].join("\n");
 }

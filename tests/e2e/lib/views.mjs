@@ -199,6 +199,14 @@ export const VIEWS = [
     },
   },
   {
+    name: "file",
+    async go(page) {
+      await button(page, "Share");
+      await button(page, "One HTML file…");
+      await page.locator(".dialog-file").getByRole("button", { name: "Download HTML file" }).waitFor();
+    },
+  },
+  {
     name: "export",
     async go(page) {
       await button(page, "Share");
@@ -318,6 +326,14 @@ export const VIEWS = [
       await page.locator(".compare-found summary").first().click();
       await page.locator(".compare-texts .cm-content").first().waitFor();
       await page.locator(".compare-texts").first().scrollIntoViewIfNeeded();
+    },
+  },
+  {
+    name: "log-file",
+    async go(page) {
+      await button(page, "Share");
+      await button(page, "One HTML file…");
+      await page.locator(".dialog-file").getByLabel("Beside it").waitFor();
     },
   },
   {

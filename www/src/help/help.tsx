@@ -57,7 +57,7 @@ export function Help(): JSX.Element {
       <p>
         An opened log is shown where a run is: graphs as text, picture and table, saved values and what saves them, memory, guards, recompiles. Where the joint graph is
         there, the partitioner here splits it under the log's settings, and its decision is compared with the logged one. <i>Compare</i> sets two compilations, logs or ranks
-        beside each other. The command line has the same: <code>aot-playground read</code>, <code>explain</code>, <code>diff</code>.
+        beside each other. The program's script, dropped while its log is shown, is linked with the nodes. <i>Share</i> makes one HTML file that shows all of it. The command line has the same: <code>aot-playground read</code>, <code>explain</code>, <code>diff</code>.
       </p>
       <h3>Colours</h3>
       <ul class="plain">

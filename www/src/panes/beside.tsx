@@ -8,6 +8,7 @@ import { STAGE_TITLES, STAGES } from "../report/stages";
 import { beside, besideFailure, besideNames, besideRun, besideStage, besideStages, besideUnit, pin, pins } from "../state/beside";
 import { BACKENDS, options } from "../state/options";
 import { graphsRun } from "../state/session";
+import { still } from "../state/still";
 import { FIRST, GraphText, type ShownGraph } from "./graph-text";
 import { isCall } from "../editor/graph";
 
@@ -58,7 +59,7 @@ function Pickers(): JSX.Element {
           </option>
         ))}
       </select>
-      {!ofLog && now.pin === undefined && (
+      {!ofLog && !still && now.pin === undefined && (
         <select
           class="select"
           aria-label="Backend of the second graph"

@@ -9,6 +9,7 @@ import { notice } from "../state/address";
 import { beside } from "../state/beside";
 import { onlyGraphs } from "../state/layout";
 import { unreadable } from "../state/logs";
+import { COMPUTES_NOTHING, still } from "../state/still";
 import { engine, graphsAreOld, graphsRun, shown } from "../state/session";
 import { allUnits, selectedStage, selectedUnit, stagesOfUnit, wantedStage, wantedUnit } from "../state/unit";
 import { GRAPH_VIEWS, graphView, type GraphViewKind, foldGraphs, wantedWrap, wrapGraphs } from "../state/view";
@@ -94,7 +95,7 @@ export function GraphsPane(): JSX.Element {
             Find
           </button>
         )}
-        <CopyGraph unit={unit} stage={stage} />
+        {!(still && graphView.value === "table") && <CopyGraph unit={unit} stage={stage} />}
       </div>
       <div class="graph-view" id="stage-panel" role="tabpanel" aria-labelledby={`stage-tab-${stage}`}>
         <div class="graph-view" id="view-panel" role="tabpanel" aria-labelledby={`view-tab-${graphView.value}`}>
@@ -144,6 +145,7 @@ function CopyGraph({ unit, stage }: { unit: Unit; stage: Stage }): JSX.Element {
 }
 
 function NoGraphs(): JSX.Element {
+  if (still && selectedUnit.value) return <p class="empty">This file holds no graph of it. {COMPUTES_NOTHING}</p>;
   if (graphsRun.value?.log) return <p class="empty">{unreadable.value ?? (selectedUnit.value ? "Reading…" : "The log holds no graph that could be read. Its pane says what is in it.")}</p>;
   if (!shown.value) {
     return <p class="empty">{engine.value.state === "ready" ? "The graphs appear here." : "The graphs appear here once the interpreter has arrived."}</p>;

@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import type { Term } from "../help/glossary";
 
-export type DialogName = "gallery" | "help" | "export" | "compare" | "differs" | "minimize";
+export type DialogName = "gallery" | "help" | "export" | "file" | "compare" | "differs" | "minimize";
 
 export const dialog = signal<DialogName | undefined>(undefined);
 

@@ -1,9 +1,12 @@
-// Whether the page is a frame in another page (`embed.html`, or `?embed` of the page itself): it then only shows, and keeps nothing. What the
-// frame's address asks for is chosen by whoever writes the other page: what it does not know is as if it were not said.
+// Whether the page only shows, and keeps nothing: as a frame in another page (`embed.html`, or `?embed` of the page itself), or as a file that
+// holds a report (`src/viewer/`). What a frame's address asks for is chosen by whoever writes the other page: what it does not know is as if
+// it were not said.
+import { still } from "./still";
+
 const { search = "", pathname = "" } = globalThis.location ?? {};
 const options = new URLSearchParams(search);
 
-export const embedded = options.has("embed") || pathname.endsWith("/embed.html");
+export const embedded = still || options.has("embed") || pathname.endsWith("/embed.html");
 
 const said = (name: string): string | null => (embedded ? options.get(name) : null);
 

@@ -3,6 +3,7 @@
 import { computed, signal } from "@preact/signals";
 import type { PaneId } from "../panes/panes";
 import { embedded, only, wantedPanes } from "./embedded";
+import { still } from "./still";
 import { looked } from "./looked";
 import { loadLayout, saveLayout } from "./storage";
 
@@ -16,6 +17,11 @@ export interface Group {
 export type Arrangement =
   | { kind: "split"; id: string; direction: "row" | "column"; at: number; label: string; first: Arrangement; second: Arrangement }
   | Group;
+
+/** Panes that there are: a file that holds a report runs nothing. */
+function there(panes: readonly PaneId[]): readonly PaneId[] {
+  return still ? panes.filter((pane) => pane !== "run") : panes;
+}
 
 const WIDE: Arrangement = {
   kind: "split",
@@ -39,14 +45,14 @@ const WIDE: Arrangement = {
     at: 0.62,
     label: "Height of the graphs",
     first: { kind: "group", id: "graphs", label: "Graphs", panes: ["graphs"] },
-    second: { kind: "group", id: "details", label: "Details", panes: ["saved", "partition", "memory", "aliasing", "guards", "run"] },
+    second: { kind: "group", id: "details", label: "Details", panes: there(["saved", "partition", "memory", "aliasing", "guards", "run"]) },
   },
 };
 const NARROW: Group = {
   kind: "group",
   id: "all",
   label: "Views",
-  panes: ["script", "output", "graphs", "saved", "partition", "memory", "timeline", "plot", "aliasing", "guards", "run"],
+  panes: there(["script", "output", "graphs", "saved", "partition", "memory", "timeline", "plot", "aliasing", "guards", "run"]),
 };
 /** What a frame in another page shows: the script on the left, what became of it on the right; those panes that its address names, where it does. */
 const FRAME_LEFT: readonly PaneId[] = ["script", "output"];
@@ -85,7 +91,7 @@ const NARROW_FRAME: Group = onlyPane || wantedPanes ? { ...NARROW, panes: groups
 /** Sizes of splits and open tabs, by the names above. */
 export const kept = signal<Record<string, unknown>>(embedded ? {} : loadLayout());
 export const narrow = signal(false);
-export const arrangement = computed(() => (embedded ? (narrow.value ? NARROW_FRAME : FRAME) : narrow.value ? NARROW : WIDE));
+export const arrangement = computed(() => (embedded && !still ? (narrow.value ? NARROW_FRAME : FRAME) : narrow.value ? NARROW : WIDE));
 
 /** The pane that the visitor opened last. */
 export const front = looked<PaneId | undefined>("front", undefined, (raw) => groups(NARROW).flatMap(({ panes }) => panes).find((pane) => pane === raw));

@@ -34,6 +34,14 @@ export function linkSource(name: string, text: string): Fit | undefined {
   return fit;
 }
 
+/** What is linked with a log. */
+export const sourcesOf = (log: number): readonly LinkedSource[] => all.peek().get(log) ?? [];
+
+/** Links what was linked before. */
+export function bringSources(log: number, sources: readonly LinkedSource[]): void {
+  all.value = new Map(all.peek()).set(log, sources);
+}
+
 /** Takes a file away again. */
 export function unlinkSource(path: string): void {
   const log = graphsRun.peek()?.log?.id;

@@ -68,12 +68,20 @@ export async function addLog(name: string, files: readonly KeptFile[], then: (lo
   else if (key !== undefined) void deleteLog(key);
 }
 
-/** Reads files as a log that is neither kept nor shown; whoever asked closes it. */
+/** Reads files as a log that is neither kept nor shown. */
 export async function look(files: readonly KeptFile[]): Promise<LogOverview> {
-  const log = { id: (last += 1), name: "", files, bytes: size(files), key: undefined };
+  return withLog("", files, async (_reader, _log, overview) => overview);
+}
+
+/** Opens files as a log that is neither kept nor shown, for as long as it is used. */
+export async function withLog<T>(name: string, files: readonly KeptFile[], use: (reader: Reader, log: number, overview: LogOverview) => Promise<T>): Promise<T> {
+  const log = { id: (last += 1), name, files, bytes: size(files), key: undefined };
   const overview = await overviewOf(log);
-  reader?.close(log.id);
-  return overview;
+  try {
+    return await use(await readerOf(log), log.id, overview);
+  } finally {
+    reader?.close(log.id);
+  }
 }
 
 async function overviewOf(log: Log): Promise<LogOverview> {
@@ -131,8 +139,6 @@ function put(run: Run, again = false): void {
 }
 
 function show(log: Log, overview: LogOverview): void {
-  const compilations = overview.compilations.map(({ name, function: of }, index): [string, string] => [`c${index}`, [name, of].filter(Boolean).join(" ")]);
-  const regions = overview.regions.map((at, index): [string, string] => [`r${index}`, frameName(overview, at)]);
   const ask = async (compilation: number, question: Question): Promise<Answer> => {
     try {
       return await (await readerOf(log)).study(ofLog(log.id, compilation), question);
@@ -140,7 +146,14 @@ function show(log: Log, overview: LogOverview): void {
       return { answer: "failed", message: sentence(error) };
     }
   };
-  put(runOf({ id: log.id, name: log.name, overview, compilations: new Map(), regions: new Map(), titles: new Map([...compilations, ...regions]), ask }));
+  put(runOf({ id: log.id, name: log.name, overview, compilations: new Map(), regions: new Map(), titles: titlesOf(overview), ask }));
+}
+
+/** What the units of a log are called, by their keys. */
+export function titlesOf(overview: LogOverview): ReadonlyMap<string, string> {
+  const compilations = overview.compilations.map(({ name, function: of }, index): [string, string] => [`c${index}`, [name, of].filter(Boolean).join(" ")]);
+  const regions = overview.regions.map((at, index): [string, string] => [`r${index}`, frameName(overview, at)]);
+  return new Map([...compilations, ...regions]);
 }
 
 /** `rank 1 [0/1] f` */
@@ -151,7 +164,8 @@ export function frameName({ frames }: LogOverview, at: number): string {
   return [rank, frame?.compile_id, attempt, frame?.function].filter(Boolean).join(" ");
 }
 
-function runOf(log: OfLogRun, bundles: Run["bundles"] = new Map()): Run {
+/** A log in the place of a run. */
+export function runOf(log: OfLogRun, bundles: Run["bundles"] = new Map()): Run {
   return { program: "", report: reportOf(log), printed: [], bundles, timeline: EMPTY, outcome: { kind: "finished" }, elapsed: 0, took: 0, log };
 }
 
@@ -215,6 +229,11 @@ export async function packed(cut: boolean): Promise<{ text: string; name: string
   const id = logRun.peek()?.log?.id;
   const log = logs.peek().find((log) => log.id === id);
   if (!log) throw new Error("it was closed");
+  return packedLog(log, cut);
+}
+
+/** Any log that is open, as it is handed on. */
+export async function packedLog(log: Log, cut: boolean): Promise<{ text: string; name: string }> {
   const made = await (await readerOf(log)).pack(log.id, log.name, cut);
   return { text: JSON.stringify(made), name: made.name };
 }

@@ -56,7 +56,7 @@ export function answerTo(question: Question): Answer | undefined {
       if (run.recorded) return;
       // A log waits for nobody.
       if (!run.log && (running.value || run.outcome.kind === "running")) return;
-      void (run.log?.ask ?? ask)(id, question).then((given) => (answer.value = given));
+      void (run.log?.ask ?? run.ask ?? ask)(id, question).then((given) => (answer.value = given));
       queueMicrotask(() => stop());
     });
   }
@@ -71,6 +71,19 @@ export function partitionOf(change: Partial<PartitionQuery>): { partition?: Part
   if (answer?.answer === "partition") return { partition: answer.partition.partition };
   return answer?.answer === "failed" ? { message: answer.message } : {};
 }
+
+/** The memory budget that is looked at beside the run's, until the visitor chooses another. */
+export const USUAL_BUDGET = 0.5;
+
+/** What the memory pane asks of a compilation. */
+export const MEMORY_QUESTIONS = {
+  eager: (): Question => ({ ask: "eager" }),
+  default: (): Question => ({ ask: "partition", query: query({ partitioner: "default_partition" }) }),
+  run: (): Question => ({ ask: "partition", query: query({}) }),
+  budget: (budget: number): Question => ({ ask: "partition", query: query({ partitioner: "min_cut_rematerialization_partition", budget }) }),
+  peak: (budget: number): Question => ({ ask: "peak", budget }),
+  curve: (): Question => ({ ask: "curve", solver: null, points: 20 }),
+};
 
 /** What a variant is called. */
 export function nameOf(change: Partial<PartitionQuery>): string {

@@ -10,6 +10,7 @@ import { emptyReport, fold } from "../report/fold";
 import { formatSeconds } from "../report/format";
 import { EMPTY, extend, type Timeline } from "../report/timeline";
 import { type Options, withoutDefaults } from "./options";
+import { COMPUTES_NOTHING, still } from "./still";
 
 export type Outcome =
   | { kind: "running" }
@@ -42,6 +43,8 @@ export interface Run {
   recorded?: true;
   /** What was answered of it when it was recorded, by compilation and question: shown until this page's own answer is there. */
   answers?: ReadonlyMap<string, Answer>;
+  /** Answers questions about its joint graphs, where that is not for the interpreter, nor for what reads logs. */
+  ask?(compilation: number, question: Question): Promise<Answer>;
   /** The log that it was read from: then no script ran here. */
   log?: OfLogRun;
 }
@@ -167,7 +170,7 @@ export function requestRun(program: string, files: readonly ScriptFile[], option
 
 /** What would become of a call with other sizes; it is answered once no script runs. */
 export function askWhatIf(regions: readonly CapturedGraph[], frame: number, trials: readonly Trial[], last?: LastCall): Promise<WhatIf> {
-  return interpreter ? interpreter.whatIf(regions, frame, trials, last) : Promise.reject(new Error("The interpreter has not started."));
+  return interpreter ? interpreter.whatIf(regions, frame, trials, last) : Promise.reject(new Error(still ? COMPUTES_NOTHING : "The interpreter has not started."));
 }
 
 /** Asks about a compilation of the last run, as the interpreter still has it. */

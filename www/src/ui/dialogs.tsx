@@ -15,6 +15,7 @@ const DIALOGS: Record<DialogName, Content> = {
   compare: { title: "Compare", load: async () => (await import("../compare/dialog")).CompareDialog },
   differs: { title: "Differs from PyTorch?", load: async () => (await import("../exports/differs-dialog")).DiffersDialog },
   minimize: { title: "Minimize the script", load: async () => (await import("../minimize/dialog")).MinimizeDialog },
+  file: { title: "One HTML file", load: async () => (await import("../exports/file-dialog")).FileDialog },
   export: { title: "Export", load: async () => (await import("../exports/dialog")).ExportDialog },
 };
 

@@ -7,6 +7,7 @@ import { shareLog } from "../state/address";
 import { packed, sentence } from "../state/logs";
 import { openDialog } from "../state/dialogs";
 import { encodeLog } from "../state/link";
+import { WhatIsCut } from "./what-is-cut";
 
 /** Characters of a link at most: what takes links, such as a chat, cuts longer ones. */
 const LONGEST_LINK = 30_000;
@@ -33,15 +34,7 @@ export function ShareLog(): JSX.Element {
   const link = now.state === "made" ? now.link : undefined;
   return (
     <>
-      <p>
-        {whole.value
-          ? "What you share then holds paths and lines of source, as the log does."
-          : "Paths and lines of source are left out, and so are texts that are no graphs, such as kernels. Names of functions, files and values stay."}
-      </p>
-      <label class="check">
-        <input type="checkbox" checked={whole.value} onChange={({ currentTarget }) => (whole.value = currentTarget.checked)} />
-        With paths and source
-      </label>
+      <WhatIsCut whole={whole} />
       <p class="muted" role="status">
         {delivered.value || (now.state === "failed" ? `It can't be made: ${now.message}.` : now.state === "making" ? "Packing…" : "Nothing is stored anywhere.")}
       </p>
@@ -51,6 +44,9 @@ export function ShareLog(): JSX.Element {
         </button>
         <button type="button" class="button" disabled={now.state !== "made"} onClick={() => now.state === "made" && download(now.file, now.name)}>
           Download .aotz{now.state === "made" && ` (${formatBytes(now.file.size)})`}
+        </button>
+        <button type="button" class="button" title="What is shown, with what shows it, as one file" onClick={() => openDialog("file")}>
+          One HTML file…
         </button>
         <button type="button" class="button" onClick={() => openDialog("export")}>
           Export graphs and report…

@@ -73,6 +73,9 @@ function ShareScript({ href }: { href: string }): JSX.Element {
           </p>
         )}
         <ShareFrame href={href} />
+        <button type="button" class="button" title="What is shown, with what shows it, as one file" onClick={() => openDialog("file")}>
+          One HTML file…
+        </button>
         <button type="button" class="button" onClick={() => openDialog("export")}>
           Export graphs and report…
         </button>

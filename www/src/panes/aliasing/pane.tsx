@@ -10,6 +10,7 @@ import { openExport } from "../../state/dialogs";
 import { select, selection } from "../../state/selection";
 import { ofSelected } from "../../state/logs";
 import { graphsAreOld, graphsRun } from "../../state/session";
+import { still } from "../../state/still";
 import { selectedUnit, wantedStage } from "../../state/unit";
 import { CodeView } from "../../ui/code-view";
 import { Columns, number } from "../../ui/columns";
@@ -182,16 +183,18 @@ function SequenceNumbers({ compilation: { seq_nr, joint, inference } }: { compil
           })}
         </tbody>
       </table>
-      <p class="caption">
-        The graph that they number, drawn:{" "}
-        <button type="button" class="link" onClick={() => exported("dot")}>
-          Graphviz
-        </button>
-        ,{" "}
-        <button type="button" class="link" onClick={() => exported("svg")}>
-          SVG
-        </button>
-      </p>
+      {!still && (
+        <p class="caption">
+          The graph that they number, drawn:{" "}
+          <button type="button" class="link" onClick={() => exported("dot")}>
+            Graphviz
+          </button>
+          ,{" "}
+          <button type="button" class="link" onClick={() => exported("svg")}>
+            SVG
+          </button>
+        </p>
+      )}
     </>
   );
 }

@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import type { LogCompilation } from "../../generated/report";
 import { enteredSizes, enterSize, ofSelected } from "../../state/logs";
+import { still } from "../../state/still";
 import "./log.css";
 
 /** Symbols that have a field. */
@@ -12,7 +13,7 @@ export function DecidedView(): JSX.Element | null {
   if (!of) return null;
   return (
     <>
-      <Sizes symbols={of.symbols ?? []} />
+      {!still && <Sizes symbols={of.symbols ?? []} />}
       {of.kind === "joint" && <Compared of={of} />}
     </>
   );

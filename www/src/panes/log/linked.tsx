@@ -7,6 +7,7 @@ import { reveal, showLinked } from "../../editor/marks";
 import { createSource } from "../../editor/source";
 import { type LinkedSource as Source, linkedSources, openSource, unlinkSource } from "../../state/linked";
 import { select, selection } from "../../state/selection";
+import { still } from "../../state/still";
 import type { Known } from "../../report/source-lines";
 
 export function LinkedSource({ source: { file, text }, lines }: { source: Source; lines: Known["lines"] }): JSX.Element {
@@ -51,9 +52,11 @@ export function LinkedSource({ source: { file, text }, lines }: { source: Source
             <bdi>{file}</bdi>
           </span>
         )}
-        <button type="button" class="button small" title="Shows the lines that the log holds instead" onClick={() => unlinkSource(file)}>
-          Unlink
-        </button>
+        {!still && (
+          <button type="button" class="button small" title="Shows the lines that the log holds instead" onClick={() => unlinkSource(file)}>
+            Unlink
+          </button>
+        )}
       </div>
       <div class="editor" ref={host} />
     </div>

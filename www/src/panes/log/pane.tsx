@@ -5,6 +5,7 @@ import { formatBytes, plural } from "../../report/format";
 import { graphsOf } from "../../state/files";
 import { ofSelected, unreadable } from "../../state/logs";
 import { graphsRun } from "../../state/session";
+import { still } from "../../state/still";
 import { selectedUnit } from "../../state/unit";
 import { CodeView } from "../../ui/code-view";
 import { Columns, number } from "../../ui/columns";
@@ -29,7 +30,7 @@ export function LogView(): JSX.Element | null {
           </h2>
           {of?.compilation && <OfCompilation of={of.compilation} />}
           {of?.region && <OfFrame frame={of.region.frame} />}
-          {!of?.compilation && !of?.region && !selectedUnit.value.tape && <p class="empty">Reading…</p>}
+          {!of?.compilation && !of?.region && !selectedUnit.value.tape && <p class="empty">{still ? "This file does not hold it: the log was too large." : "Reading…"}</p>}
         </>
       )}
       {log.overview.printed_calls && <Text name="Calls that DebugMode printed" text={log.overview.printed_calls} />}
@@ -47,7 +48,7 @@ function Head({ name, overview }: { name: string; overview: LogOverview }): JSX.
         <bdi>{name}</bdi>
       </b>
       : {forms.join(", ")} of {pytorch ? `PyTorch ${pytorch}` : "a PyTorch whose version it does not name"}. {plural(compilations.length, "compilation")}, {plural(graphs, "graph")},{" "}
-      {plural(frames.length, "attempt")} of Dynamo, in {plural(files.length, "file")} of {formatBytes(bytes)}. Read in this page: nothing is uploaded.
+      {plural(frames.length, "attempt")} of Dynamo, in {plural(files.length, "file")} of {formatBytes(bytes)}.{!still && " Read in this page: nothing is uploaded."}
     </p>
   );
 }

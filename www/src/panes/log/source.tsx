@@ -4,6 +4,7 @@ import { useComputed } from "@preact/signals";
 import type { JSX } from "preact";
 import { linkedSources, openSource } from "../../state/linked";
 import { select, selection, touches } from "../../state/selection";
+import { still } from "../../state/still";
 import { selectedUnit } from "../../state/unit";
 import { LinkedSource } from "./linked";
 import { knownLines } from "../../report/source-lines";
@@ -18,7 +19,7 @@ export function SourceView(): JSX.Element {
   if (files.value.length === 0) return <p class="empty">Lines of the program appear here, as far as the graphs of the log name them.</p>;
   return (
     <div class="scroll log-source" tabIndex={0} role="region" aria-label="Lines of the program">
-      <p class="caption">Lines that made the graphs, as the log has them. Drop the script on the page to see all of it here.</p>
+      <p class="caption">Lines that made the graphs, as the log has them.{!still && " Drop the script on the page to see all of it here."}</p>
       {files.value.map(({ file, lines }) => (
         <table key={file} class="table">
           <caption class="code">

@@ -4,7 +4,7 @@ import type { CurvePoint } from "../../generated/report";
 import { formatBytes } from "../../report/format";
 import { peakRises } from "../../report/partition";
 import { flag, looked } from "../../state/looked";
-import { answerTo } from "../../state/partition";
+import { answerTo, MEMORY_QUESTIONS } from "../../state/partition";
 
 const WIDTH = 640;
 const HEIGHT = 180;
@@ -27,7 +27,7 @@ export function Curve(props: Props): JSX.Element {
 }
 
 function Points({ budget, onChoose }: Props): JSX.Element {
-  const answer = answerTo({ ask: "curve", solver: null, points: 20 });
+  const answer = answerTo(MEMORY_QUESTIONS.curve());
   if (!answer) return <p class="empty">Partitioning for every budget…</p>;
   if (answer.answer !== "curve") return <p class="empty">{answer.answer === "failed" ? answer.message : ""}</p>;
   const { points } = answer;

@@ -2,15 +2,16 @@
 // peak or at any step, by line of the script; and the curve over memory budgets.
 import { computed } from "@preact/signals";
 import type { JSX } from "preact";
-import type { MemoryProfile, PartitionQuery } from "../../generated/report";
+import type { MemoryProfile } from "../../generated/report";
 import { recomputedBy } from "../../report/counts";
 import { formatBytes, plural } from "../../report/format";
 import { aliveAt, byLine } from "../../report/partition";
 import { placeInWords, shortPlace } from "../../report/place";
 import { looked, number as readNumber, oneOf } from "../../state/looked";
-import { answerTo, compilation, query } from "../../state/partition";
+import { answerTo, compilation, MEMORY_QUESTIONS, USUAL_BUDGET } from "../../state/partition";
 import { select } from "../../state/selection";
 import { graphsRun } from "../../state/session";
+import { COMPUTES_NOTHING, still } from "../../state/still";
 import { Columns, number } from "../../ui/columns";
 import { SentenceText } from "../../ui/sentence";
 import { TermLink } from "../../ui/term";
@@ -22,7 +23,7 @@ import { whyNoTrace } from "../../state/unit";
 import "../partition/partition.css";
 
 /** The budget beside the others. */
-export const budget = looked("memoryBudget", 0.5, readNumber(0, 1));
+export const budget = looked("memoryBudget", USUAL_BUDGET, readNumber(0, 1));
 const chosen = looked<string>("memorySeries", "run", oneOf(["eager", "default", "run", "budget"]));
 /** The step looked at, of the chosen series; the peak where none is. */
 const step = looked<number | undefined>("memoryStep", undefined, readNumber(0, 1e9));
@@ -33,22 +34,18 @@ interface Shown extends Series {
   recomputed: number | undefined;
 }
 
-const KINDS: readonly { key: string; label: () => string; change?: () => Partial<PartitionQuery> }[] = [
+const KINDS = [
   { key: "eager", label: () => "eager" },
-  { key: "default", label: () => "default partitioner", change: () => ({ partitioner: "default_partition" }) },
-  { key: "run", label: () => "this run", change: () => ({}) },
-  {
-    key: "budget",
-    label: () => `min-cut, budget ${budget.value}`,
-    change: () => ({ partitioner: "min_cut_rematerialization_partition", budget: budget.value }),
-  },
-];
+  { key: "default", label: () => "default partitioner" },
+  { key: "run", label: () => "this run" },
+  { key: "budget", label: () => `min-cut, budget ${budget.value}` },
+] as const;
 
 const answers = computed(() => {
   const found: Shown[] = [];
   let message: string | undefined;
-  for (const { key, label, change } of KINDS) {
-    const answer = answerTo(change ? { ask: "partition", query: query(change()) } : { ask: "eager" });
+  for (const { key, label } of KINDS) {
+    const answer = answerTo(MEMORY_QUESTIONS[key](budget.value));
     if (answer?.answer === "failed") message = answer.message;
     if (answer?.answer === "eager") found.push({ key, label: label(), memory: answer.memory, savedBytes: undefined, activations: undefined, recomputed: undefined });
     if (answer?.answer === "partition") {
@@ -64,7 +61,8 @@ export function MemoryView(): JSX.Element {
   if (!unit?.partition && graphsRun.value?.log && unit?.kind === "joint") return <Decided />;
   if (!unit?.partition) return <p class="empty">{unit ? "There is no backward here to keep memory for." : (whyNoTrace.value ?? "Memory through forward and backward appears here.")}</p>;
   const { found, message } = answers.value;
-  if (message) return <p class="note error">{message}</p>;
+  // Of a large report a file holds only some of the answers.
+  if (message && (!still || found.length === 0)) return <p class={still ? "empty" : "note error"}>{message}</p>;
   if (found.length === 0) return <p class="empty">Following every storage…</p>;
   const series = found.find(({ key }) => key === chosen.value) ?? found[0];
   // A step of a link may be beyond the series.
@@ -79,20 +77,24 @@ export function MemoryView(): JSX.Element {
       <Peak />
       <Chart series={found} chosen={series?.key} at={at} onChoose={choose} />
       <Totals found={found} onChoose={choose} />
-      <label class="field run-controls">
-        Budget
-        <input type="range" min="0" max="1" step="0.05" value={budget.value} onInput={({ currentTarget }) => (budget.value = Number(currentTarget.value))} />
-        <output class="code">{budget.value}</output>
-      </label>
+      {still ? (
+        <p class="caption">{COMPUTES_NOTHING}</p>
+      ) : (
+        <label class="field run-controls">
+          Budget
+          <input type="range" min="0" max="1" step="0.05" value={budget.value} onInput={({ currentTarget }) => (budget.value = Number(currentTarget.value))} />
+          <output class="code">{budget.value}</output>
+        </label>
+      )}
       {series && at !== undefined && <Alive label={series.label} memory={series.memory} at={at} />}
-      <Curve budget={budget.value} onChoose={(chosenBudget) => ((budget.value = chosenBudget), choose("budget"))} />
+      <Curve budget={budget.value} onChoose={(chosenBudget) => still || ((budget.value = chosenBudget), choose("budget"))} />
     </div>
   );
 }
 
 /** The answer on top: where the peak of the run is and of what, and the peak under the budget beside it. */
 function Peak(): JSX.Element | null {
-  const answer = answerTo({ ask: "peak", budget: budget.value });
+  const answer = answerTo(MEMORY_QUESTIONS.peak(budget.value));
   if (answer?.answer !== "peak") return null;
   return (
     <p class="answer">
