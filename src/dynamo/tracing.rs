@@ -141,6 +141,12 @@ pub(crate) fn leave(reason: impl FnOnce() -> Unsupported, vm: &VirtualMachine) -
     break_graph(&reason()).map_err(|e| crate::python::native::tensor::raise(e, vm))
 }
 
+/// Ends the graph before a method, which gives no tensor, of a tensor that the graph computes. What an input says is known.
+pub(crate) fn leave_value(t: &crate::tensor::Tensor, kind: &str, method: &str, vm: &VirtualMachine) -> PyResult<()> {
+    let is_value = recorder().is_some_and(|recorder| recorder.is_traced(t));
+    if is_value { leave(|| Unsupported::non_tensor_method(kind, method), vm) } else { Ok(()) }
+}
+
 /// Ends the graph where the script enters a context manager that Dynamo does not know.
 pub(crate) fn leave_at_block(manager: &PyObject, vm: &VirtualMachine) -> PyResult<()> {
     let shown = || compiled_function::variable(&manager.to_owned(), vm);

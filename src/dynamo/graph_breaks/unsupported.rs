@@ -412,6 +412,17 @@ impl Unsupported {
         )
     }
 
+    /// A method of a tensor that gives none.
+    pub fn non_tensor_method(kind: &str, name: &str) -> Self {
+        let context = format!("example_value type: {kind}; op: call_method; target: {name}");
+        Unsupported { context, ..Self::non_tensor(kind, name) }
+    }
+
+    /// `tensor.is_inference()`
+    pub fn is_inference() -> Self {
+        Self::new(45, "Encountered tensor.is_inference() during tracing", "tensor.is_inference() is not supported", "", &[FUNDAMENTAL])
+    }
+
     /// `torch.is_inference_mode_enabled()`
     pub fn inference_mode() -> Self {
         Self::new(

@@ -458,6 +458,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         return -1 if self.device.type == "cpu" else self.device.index or 0
 
     def is_same_size(self, other):
+        _native_compile._leave_value(self, "bool", "is_same_size")
         return self.shape == other.shape
 
     @overridable
@@ -525,6 +526,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         return self
 
     def is_shared(self):
+        _native_compile._leave_value(self, "bool", "is_shared")
         return False
 
     def pin_memory(self, device=None):
@@ -533,6 +535,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         return self
 
     def is_pinned(self, device=None):
+        _native_compile._leave_value(self, "bool", "is_pinned")
         return False
 
     def reinforce(self, reward):

@@ -14,7 +14,7 @@ use super::subclass::wrap_as;
 use crate::autograd::meta;
 use crate::dispatch::{Modes, Value, modes, set_modes};
 use crate::dynamo::Unsupported;
-use crate::dynamo::tracing::{Callee, as_written};
+use crate::dynamo::tracing::{Callee, as_written, leave, leave_value};
 use crate::error::{Error, Result};
 use crate::shape::SymInt;
 use crate::span::Written;
@@ -173,6 +173,7 @@ impl TensorBase {
     }
     #[pymethod]
     fn storage_offset(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
+        leave_value(&zelf.tensor(), "int", "storage_offset", vm)?;
         from_size(&zelf.tensor().geometry().offset, vm)
     }
     #[pymethod]
@@ -266,16 +267,19 @@ impl TensorBase {
         zelf.tensor().dtype().is_complex()
     }
     #[pymethod]
-    fn is_signed(zelf: &Py<Self>) -> bool {
-        !matches!(zelf.tensor().dtype(), Dtype::Bool | Dtype::UInt8)
+    fn is_signed(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<bool> {
+        leave_value(&zelf.tensor(), "bool", "is_signed", vm)?;
+        Ok(!matches!(zelf.tensor().dtype(), Dtype::Bool | Dtype::UInt8))
     }
     #[pymethod]
-    fn is_conj(zelf: &Py<Self>) -> bool {
-        zelf.tensor().math_bits().conj
+    fn is_conj(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<bool> {
+        leave_value(&zelf.tensor(), "bool", "is_conj", vm)?;
+        Ok(zelf.tensor().math_bits().conj)
     }
     #[pymethod]
-    fn is_neg(zelf: &Py<Self>) -> bool {
-        zelf.tensor().math_bits().neg
+    fn is_neg(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<bool> {
+        leave_value(&zelf.tensor(), "bool", "is_neg", vm)?;
+        Ok(zelf.tensor().math_bits().neg)
     }
     #[pymethod]
     fn is_contiguous(zelf: &Py<Self>, args: FuncArgs, vm: &VirtualMachine) -> PyResult<bool> {
@@ -303,6 +307,7 @@ impl TensorBase {
     }
     #[pymethod]
     fn is_set_to(zelf: &Py<Self>, other: PyObjectRef, vm: &VirtualMachine) -> PyResult<bool> {
+        leave_value(&zelf.tensor(), "bool", "is_set_to", vm)?;
         let (t, other) = (zelf.tensor(), to_tensor(&other));
         let Some(other) = other.filter(|o| o.storage().same(&t.storage())) else { return Ok(false) };
         let (a, b) = (t.concrete().map_err(|e| raise(e, vm))?, other.concrete().map_err(|e| raise(e, vm))?);
@@ -476,12 +481,16 @@ impl TensorBase {
         base.map_or_else(|| Ok(vm.ctx.none()), |b| super::payload::wrap(&b, vm))
     }
     #[pymethod]
-    fn _is_view(zelf: &Py<Self>) -> bool {
-        meta::is_differentiable_view(&zelf.tensor())
+    fn _is_view(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<bool> {
+        leave_value(&zelf.tensor(), "bool", "_is_view", vm)?;
+        Ok(meta::is_differentiable_view(&zelf.tensor()))
     }
     #[pymethod]
-    fn is_inference(zelf: &Py<Self>) -> bool {
-        meta::is_inference(&zelf.tensor())
+    fn is_inference(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<bool> {
+        if zelf.tensor().is_fake() {
+            leave(Unsupported::is_inference, vm)?;
+        }
+        Ok(meta::is_inference(&zelf.tensor()))
     }
     #[pygetset]
     fn _version(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<u64> {
