@@ -510,7 +510,8 @@ impl Formula<'_> {
         let complex = specs.iter().flatten().chain(result_specs.iter().flatten()).any(|spec| spec.dtype.is_complex());
         if complex && !self.entry.tags.has(Tags::COMPLEX_GRAD) {
             let name = &self.entry.schema.name;
-            return Err(Error::runtime(format!("{name} does not support automatic differentiation for outputs with complex dtype.")));
+            let said = format!("{name} does not support automatic differentiation for outputs with complex dtype.");
+            return Err(Error::not_implemented(said));
         }
         let holomorphic = complex && self.entry.tags.has(Tags::HOLOMORPHIC);
         let conjugate = |grad: Tensor| if grad.dtype().is_complex() { t!("conj", grad) } else { Ok(grad) };
@@ -518,11 +519,22 @@ impl Formula<'_> {
         let backward = Backward { entry: self.entry, args, specs, results, result_specs, grads: &grads, needs, numel: self.numel.clone() };
         let computed = dispatch::contained(backward.entry.name, || (self.derivative.formula)(&backward))?;
         let mut out = Vec::with_capacity(slots);
-        for (shape, grad) in self.shapes.iter().zip(computed.0) {
+        for (i, (shape, grad)) in self.shapes.iter().zip(computed.0).enumerate() {
+            // What is real has the real part of a gradient.
+            let real_where_it_is = |t: Tensor, at: usize| {
+                let is_real = complex && specs.get(i).and_then(|specs| specs.get(at)).is_some_and(|spec| !spec.dtype.is_complex());
+                if is_real && t.dtype().is_complex() { t!("real", t) } else { Ok(t) }
+            };
             match (shape, grad) {
-                (Shape::Tensor, Grad::Tensor(t)) => out.push(Some(if holomorphic { conjugate(t)? } else { t })),
+                (Shape::Tensor, Grad::Tensor(t)) => {
+                    out.push(Some(real_where_it_is(if holomorphic { conjugate(t)? } else { t }, 0)?));
+                }
                 (Shape::Tensor, _) => out.push(None),
-                (Shape::List(_), Grad::List(items)) => out.extend(items),
+                (Shape::List(_), Grad::List(items)) => {
+                    for (at, item) in items.into_iter().enumerate() {
+                        out.push(item.map(|t| real_where_it_is(t, at)).transpose()?);
+                    }
+                }
                 (Shape::List(items), _) => out.extend(items.iter().map(|_| None)),
                 (Shape::Other, _) => {}
             }

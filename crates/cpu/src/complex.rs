@@ -1,124 +1,12 @@
 //! Complex numbers. Operators that move or add elements run their real kernel on the real parts, then on the imaginary ones;
 //! products are four real products; functions are computed in pairs of f64.
 
+use super::complex_number::{C, ONE, c};
 use super::elementwise::{gather, not_for, scatter};
 use diagnostics::error::{Error, Result};
 use dispatch::{Call, Complex, Kernel, KernelTable, OpRef, Value, real_kernel};
 use std::f64::consts::PI;
 use tensor::{Dtype, Tensor};
-
-/// A complex number.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct C {
-    /// Its real part.
-    pub re: f64,
-    /// Its imaginary part.
-    pub im: f64,
-}
-
-/// The number of these parts.
-pub fn c(re: f64, im: f64) -> C {
-    C { re, im }
-}
-
-impl std::ops::Add for C {
-    type Output = C;
-    fn add(self, o: C) -> C {
-        c(self.re + o.re, self.im + o.im)
-    }
-}
-impl std::ops::Sub for C {
-    type Output = C;
-    fn sub(self, o: C) -> C {
-        c(self.re - o.re, self.im - o.im)
-    }
-}
-impl std::ops::Mul for C {
-    type Output = C;
-    fn mul(self, o: C) -> C {
-        c(self.re * o.re - self.im * o.im, self.re * o.im + self.im * o.re)
-    }
-}
-impl std::ops::Div for C {
-    type Output = C;
-    fn div(self, o: C) -> C {
-        let scale = o.re.abs().max(o.im.abs());
-        if scale == 0.0 {
-            return c(self.re / scale, self.im / scale);
-        }
-        if !scale.is_finite() {
-            let n = o.re * o.re + o.im * o.im;
-            return c((self.re * o.re + self.im * o.im) / n, (self.im * o.re - self.re * o.im) / n);
-        }
-        let (a, b) = (o.re / scale, o.im / scale);
-        let n = (a * a + b * b) * scale;
-        c((self.re * a + self.im * b) / n, (self.im * a - self.re * b) / n)
-    }
-}
-
-impl C {
-    /// `exp(i angle) * abs`
-    pub fn polar(abs: f64, angle: f64) -> C {
-        c(abs * angle.cos(), abs * angle.sin())
-    }
-    /// Its distance from zero.
-    pub fn abs(self) -> f64 {
-        self.re.hypot(self.im)
-    }
-    fn angle(self) -> f64 {
-        self.im.atan2(self.re)
-    }
-    /// Both parts, times a number.
-    pub fn scale(self, by: f64) -> C {
-        c(self.re * by, self.im * by)
-    }
-    fn exp(self) -> C {
-        if self.im == 0.0 { c(self.re.exp(), self.im) } else { C::polar(self.re.exp(), self.im) }
-    }
-    fn ln(self) -> C {
-        c(self.abs().ln(), self.angle())
-    }
-    fn sqrt(self) -> C {
-        if self == C::default() {
-            return self;
-        }
-        let half = ((self.abs() + self.re.abs()) / 2.0).sqrt();
-        let other = self.im / (2.0 * half);
-        if self.re >= 0.0 { c(half, other) } else { c(other.abs(), half.copysign(self.im)) }
-    }
-    fn sinh(self) -> C {
-        c(self.re.sinh() * self.im.cos(), self.re.cosh() * self.im.sin())
-    }
-    fn cosh(self) -> C {
-        c(self.re.cosh() * self.im.cos(), self.re.sinh() * self.im.sin())
-    }
-    fn sin(self) -> C {
-        c(self.re.sin() * self.im.cosh(), self.re.cos() * self.im.sinh())
-    }
-    fn cos(self) -> C {
-        c(self.re.cos() * self.im.cosh(), -self.re.sin() * self.im.sinh())
-    }
-    fn tanh(self) -> C {
-        if self.re.abs() > 20.0 {
-            return c(1f64.copysign(self.re), 0.0);
-        }
-        let n = self.re.sinh().powi(2) + self.im.cos().powi(2);
-        c(self.re.sinh() * self.re.cosh() / n, self.im.sin() * self.im.cos() / n)
-    }
-    fn pow(self, o: C) -> C {
-        if o == C::default() {
-            return c(1.0, 0.0);
-        }
-        // Small whole exponents are products.
-        if o.im == 0.0 && o.re.fract() == 0.0 && o.re.abs() <= 16.0 {
-            let power = (0..o.re.abs() as i32).fold(c(1.0, 0.0), |acc, _| acc * self);
-            return if o.re < 0.0 { c(1.0, 0.0) / power } else { power };
-        }
-        if self == C::default() { C::default() } else { (self.ln() * o).exp() }
-    }
-}
-
-const ONE: C = C { re: 1.0, im: 0.0 };
 
 /// The real (0) or imaginary (1) part of a complex tensor, as a view.
 pub fn part(t: &Tensor, index: i64) -> Tensor {
@@ -141,7 +29,7 @@ pub fn pairs(t: &Tensor) -> Tensor {
 /// The part of an argument: indices and masks are whole in both, what is real has no imaginary part.
 fn part_of(name: &str, value: &Value, index: i64) -> Result<Value> {
     let whole = index == 0 || matches!(name, "index" | "indices" | "mask" | "condition");
-    let counts = matches!(name, "self" | "other" | "value" | "fill_value" | "s" | "values");
+    let counts = matches!(name, "self" | "other" | "value" | "fill_value" | "s" | "values" | "fill" | "source" | "src");
     Ok(match value {
         Value::Tensor(t) if t.dtype().is_complex() => part(t, index).into(),
         Value::Tensor(t) if !whole => {
@@ -162,13 +50,37 @@ fn split(c: &Call, index: i64) -> Result<Vec<Value>> {
     c.entry.schema.arguments.iter().zip(c.args).map(|(a, v)| part_of(&a.name, v, index)).collect()
 }
 
-fn unknown(c: &Call) -> Error {
+/// A call that no kernel computes.
+pub fn unknown(c: &Call) -> Error {
     not_for(c.entry.base_name(), Dtype::Complex64)
 }
 
+/// The arguments of a call with a complex `alpha` multiplied into what it scales.
+fn scaled(c: &Call) -> Result<Option<Vec<Value>>> {
+    let Some(at) = c.entry.schema.position("alpha").filter(|at| matches!(c.args[*at], Value::Complex(..))) else { return Ok(None) };
+    let alpha = read(&c.args[at], &[])?[0];
+    let name = if c.entry.base_name().starts_with("rsub") { "self" } else { "other" };
+    let to = c.entry.schema.position(name).or_else(|| c.entry.schema.position("source")).ok_or_else(|| unknown(c))?;
+    let mut args = c.args.to_vec();
+    args[to] = match &args[to] {
+        Value::Tensor(x) => {
+            let made = Tensor::zeros(&tensor::TensorSpec::contiguous(x.sizes(), x.dtype().to_complex(), x.device()))?;
+            let values = read(&args[to], &x.concrete()?.sizes)?;
+            write(&made, &values.into_iter().map(|z| z * alpha).collect::<Vec<_>>())?;
+            made.into()
+        }
+        number => {
+            let product = read(number, &[])?[0] * alpha;
+            Value::Complex(product.re, product.im)
+        }
+    };
+    args[at] = Value::from(1);
+    Ok(Some(args))
+}
+
 fn by_parts(c: &Call, outs: &[Tensor]) -> Result<()> {
-    if matches!(c.get("alpha"), Value::Complex(..)) {
-        return Err(Error::not_implemented(format!("{}: a complex alpha is not implemented in this playground", c.entry.base_name())));
+    if let Some(args) = scaled(c)? {
+        return by_parts(&Call { entry: c.entry, args: &args }, outs);
     }
     let Some(Kernel::Fill(fill)) = real_kernel(c.entry) else { return Err(unknown(c)) };
     let complex = outs.iter().any(|o| o.dtype().is_complex());
@@ -184,7 +96,7 @@ fn by_parts(c: &Call, outs: &[Tensor]) -> Result<()> {
 }
 
 /// A real tensor of the geometry of a complex result.
-fn apart(out: &Tensor) -> Result<Tensor> {
+pub fn apart(out: &Tensor) -> Result<Tensor> {
     let mut spec = out.spec();
     spec.dtype = spec.dtype.to_real();
     spec.geometry.offset = 0.into();
@@ -230,74 +142,99 @@ pub fn write(out: &Tensor, values: &[C]) -> Result<()> {
     scatter(&part(out, 1), &part_values(|z| z.im))
 }
 
-fn unary(call: &Call, outs: &[Tensor], f: fn(C) -> C) -> Result<()> {
-    let values: Vec<C> = read(&call.args[0], &outs[0].concrete()?.sizes)?.into_iter().map(f).collect();
-    write(&outs[0], &values)
+/// Numbers of tensors that products are told apart by: what a part of an argument stands for.
+fn unit(conjugate: bool) -> C {
+    c(0.0, if conjugate { -1.0 } else { 1.0 })
 }
 
-fn reading(call: &Call, outs: &[Tensor], f: fn(C) -> f64) -> Result<()> {
-    let values: Vec<f64> = read(&call.args[0], &outs[0].concrete()?.sizes)?.into_iter().map(f).collect();
-    scatter(&outs[0], &values)
-}
-
-fn binary(call: &Call, outs: &[Tensor], f: fn(C, C) -> C) -> Result<()> {
-    let sizes = outs[0].concrete()?.sizes;
-    let (a, b) = (read(&call.args[0], &sizes)?, read(&call.args[1], &sizes)?);
-    write(&outs[0], &a.into_iter().zip(b).map(|(a, b)| f(a, b)).collect::<Vec<_>>())
-}
-
-fn equality(call: &Call, outs: &[Tensor], equal: bool) -> Result<()> {
-    let sizes = outs[0].concrete()?.sizes;
-    let (a, b) = (read(&call.args[0], &sizes)?, read(&call.args[1], &sizes)?);
-    scatter(&outs[0], &a.into_iter().zip(b).map(|(a, b)| u8::from((a == b) == equal)).collect::<Vec<u8>>())
-}
-
-/// A product that is linear in both arguments, or in the first one's conjugate: its parts are sums of real products.
+/// A product that is linear in its arguments, or in the first one's conjugate: real products of every choice of their parts.
 fn product(call: &Call, outs: &[Tensor]) -> Result<()> {
-    let Some(Complex::Product(first, second)) = call.entry.complex else { return Err(unknown(call)) };
+    let Some(Complex::Product(names)) = call.entry.complex else { return Err(unknown(call)) };
     let Some(Kernel::Fill(fill)) = real_kernel(call.entry) else { return Err(unknown(call)) };
-    let position = |name: &str| call.entry.schema.position(name).ok_or_else(|| unknown(call));
-    let (first, second) = (position(first)?, position(second)?);
-    let mut spec = outs[0].spec();
-    spec.dtype = spec.dtype.to_real();
-    let sizes = outs[0].concrete()?.sizes;
-    let real = |i: i64, j: i64| -> Result<Vec<f64>> {
-        let mut args = call.args.to_vec();
-        args[first] = part_of("", &args[first], i)?;
-        args[second] = part_of("", &args[second], j)?;
-        let out = Tensor::zeros(&spec)?;
-        fill(&Call { entry: call.entry, args: &args }, std::slice::from_ref(&out))?;
-        gather::<f64>(&out, &sizes)
-    };
-    let (rr, ii, ri, ir) = (real(0, 0)?, real(1, 1)?, real(0, 1)?, real(1, 0)?);
+    let position = |name: &str| call.entry.schema.position(name);
+    let factors = names.iter().map(|name| position(name).ok_or_else(|| unknown(call))).collect::<Result<Vec<usize>>>()?;
     // vdot takes the conjugate of its first vector.
     static VDOT: OpRef = OpRef::new("vdot");
-    let sign = if VDOT.is(call.entry) { -1.0 } else { 1.0 };
-    let values: Vec<C> = (0..rr.len()).map(|k| c(rr[k] - sign * ii[k], ri[k] + sign * ir[k])).collect();
+    let mut args = call.args.to_vec();
+    let (beta, alpha, bias) = (position("beta"), position("alpha"), position("bias"));
+    if let (Some(beta), Some(alpha)) = (beta, alpha) {
+        args[0] = part_of("", &args[0], 0)?;
+        (args[beta], args[alpha]) = (0.into(), 1.into());
+    }
+    if let Some(bias) = bias {
+        args[bias] = Value::None;
+    }
+    let sizes = outs[0].concrete()?.sizes;
+    let mut values = vec![C::default(); sizes.iter().product()];
+    for choice in 0..1u32 << factors.len() {
+        let (mut by, mut vanishes) = (ONE, false);
+        for (k, at) in factors.iter().enumerate() {
+            let index = i64::from(choice >> k & 1);
+            vanishes |= index == 1 && call.args[*at].as_tensor().is_some_and(|t| !t.dtype().is_complex());
+            args[*at] = part_of("", &call.args[*at], index)?;
+            by = if index == 1 { by * unit(k == 0 && VDOT.is(call.entry)) } else { by };
+        }
+        if vanishes {
+            continue;
+        }
+        let out = apart(&outs[0])?;
+        fill(&Call { entry: call.entry, args: &args }, std::slice::from_ref(&out))?;
+        values.iter_mut().zip(gather::<f64>(&out, &sizes)?).for_each(|(z, v)| *z += by.scale(v));
+    }
+    if let (Some(beta), Some(alpha)) = (beta, alpha) {
+        let (beta, alpha) = (read(&call.args[beta], &[])?[0], read(&call.args[alpha], &[])?[0]);
+        values.iter_mut().for_each(|z| *z = alpha * *z);
+        // What is not counted at all may be NaN.
+        if beta != C::default() {
+            values.iter_mut().zip(read(&call.args[0], &sizes)?).for_each(|(z, own)| *z += beta * own);
+        }
+    }
+    if let Some(Value::Tensor(bias)) = bias.map(|at| &call.args[at]) {
+        let (bias, inner) = (read(&bias.into(), &sizes[1..2])?, sizes[2..].iter().product::<usize>().max(1));
+        values.iter_mut().enumerate().for_each(|(i, z)| *z += bias[i / inner % sizes[1]]);
+    }
     write(&outs[0], &values)
 }
 
-/// The norm of complex numbers is that of their absolute values.
-fn norm(call: &Call, outs: &[Tensor]) -> Result<()> {
+/// The gradients of a convolution: products of the incoming one with the conjugates of the others.
+fn convolution_backward(call: &Call, outs: &[Tensor]) -> Result<()> {
     let Some(Kernel::Fill(fill)) = real_kernel(call.entry) else { return Err(unknown(call)) };
-    let x = call.args[0].tensor()?;
-    let sizes = x.concrete()?.sizes;
-    let values: Vec<f64> = read(&call.args[0], &sizes)?.into_iter().map(C::abs).collect();
-    let absolute = Tensor::zeros(&tensor::TensorSpec::contiguous(x.sizes(), x.dtype().to_real(), x.device()))?;
-    scatter(&absolute, &values)?;
+    let mask: Vec<bool> = call.get("output_mask").list()?.iter().map(|v| matches!(v, Value::Bool(true))).collect();
+    let of_bias = |k: usize| mask[2] && k + 1 == outs.len();
+    let sizes: Vec<Vec<usize>> = outs.iter().map(|o| Ok(o.concrete()?.sizes)).collect::<Result<_>>()?;
+    let mut values: Vec<Vec<C>> = sizes.iter().map(|s| vec![C::default(); s.iter().product()]).collect();
+    for (i, j) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+        let mut args = call.args.to_vec();
+        args[0] = part_of("", &args[0], i)?;
+        (args[1], args[2]) = (part_of("", &args[1], j)?, part_of("", &args[2], j)?);
+        let made: Vec<Tensor> = outs.iter().map(apart).collect::<Result<_>>()?;
+        fill(&Call { entry: call.entry, args: &args }, &made)?;
+        let by = if i == 1 { unit(false) } else { ONE } * if j == 1 { unit(true) } else { ONE };
+        for (k, part) in made.iter().enumerate().filter(|(k, _)| j == 0 || !of_bias(*k)) {
+            values[k].iter_mut().zip(gather::<f64>(part, &sizes[k])?).for_each(|(z, v)| *z += by.scale(v));
+        }
+    }
+    outs.iter().zip(&values).try_for_each(|(out, values)| write(out, values))
+}
+
+/// Runs the real kernel on which elements are not zero.
+fn truth(call: &Call, outs: &[Tensor]) -> Result<()> {
+    let Some(Kernel::Fill(fill)) = real_kernel(call.entry) else { return Err(unknown(call)) };
+    let x = call.tensor("self")?;
+    let mask = Tensor::zeros(&tensor::TensorSpec::contiguous(x.sizes(), Dtype::Bool, x.device()))?;
+    let values = read(&call.args[0], &x.concrete()?.sizes)?;
+    scatter(&mask, &values.into_iter().map(|z| u8::from(z != C::default())).collect::<Vec<u8>>())?;
     let mut args = call.args.to_vec();
-    args[0] = absolute.into();
+    args[0] = mask.into();
     fill(&Call { entry: call.entry, args: &args }, outs)
 }
 
-fn product_of_elements(call: &Call, outs: &[Tensor]) -> Result<()> {
-    let x = call.tensor("self")?.concrete()?;
-    let values = read(call.get("self"), &x.sizes)?.into_iter();
-    if !outs[0].dtype().is_complex() {
-        // What is made real is made so before it is multiplied.
-        return scatter(&outs[0], &[values.map(|z| z.re).product::<f64>()]);
+/// Sums and means add; other reductions compare.
+fn scatter_reduce(call: &Call, outs: &[Tensor]) -> Result<()> {
+    match call.str("reduce")? {
+        "sum" | "mean" => by_parts(call, outs),
+        _ => Err(not_for("scatter_reduce", Dtype::Complex64)),
     }
-    write(&outs[0], &[values.fold(ONE, |a, b| a * b)])
 }
 
 fn equal(call: &Call) -> Result<Value> {
@@ -323,41 +260,6 @@ fn allclose(call: &Call) -> Result<Value> {
     Ok(Value::Bool(a.into_iter().zip(b).all(|(a, b)| close(a, b))))
 }
 
-/// Functions of one number or two, element by element.
-fn register_functions(t: &mut KernelTable) {
-    t.fill_complex("aten.exp.default", |call, o| unary(call, o, C::exp));
-    t.fill_complex("aten.expm1.default", |call, o| unary(call, o, |z| z.exp() - ONE));
-    t.fill_complex("aten.log.default", |call, o| unary(call, o, C::ln));
-    t.fill_complex("aten.log2.default", |call, o| unary(call, o, |z| z.ln().scale(std::f64::consts::LOG2_E)));
-    t.fill_complex("aten.log10.default", |call, o| unary(call, o, |z| z.ln().scale(std::f64::consts::LOG10_E)));
-    t.fill_complex("aten.log1p.default", |call, o| unary(call, o, |z| (z + ONE).ln()));
-    t.fill_complex("aten.sqrt.default", |call, o| unary(call, o, C::sqrt));
-    t.fill_complex("aten.rsqrt.default", |call, o| unary(call, o, |z| ONE / z.sqrt()));
-    t.fill_complex("aten.reciprocal.default", |call, o| unary(call, o, |z| ONE / z));
-    t.fill_complex("aten.sin.default", |call, o| unary(call, o, C::sin));
-    t.fill_complex("aten.cos.default", |call, o| unary(call, o, C::cos));
-    t.fill_complex("aten.tan.default", |call, o| unary(call, o, |z| z.sin() / z.cos()));
-    t.fill_complex("aten.sinh.default", |call, o| unary(call, o, C::sinh));
-    t.fill_complex("aten.cosh.default", |call, o| unary(call, o, C::cosh));
-    t.fill_complex("aten.tanh.default", |call, o| unary(call, o, C::tanh));
-    t.fill_complex("aten.sigmoid.default", |call, o| unary(call, o, |z| ONE / (ONE + c(-z.re, -z.im).exp())));
-    t.fill_complex("aten._conj.default", |call, o| unary(call, o, |z| c(z.re, -z.im)));
-    t.fill_complex("aten._conj_physical.default", |call, o| unary(call, o, |z| c(z.re, -z.im)));
-    t.fill_complex("aten.sgn.default", |call, o| unary(call, o, |z| if z == C::default() { z } else { c(z.re / z.abs(), z.im / z.abs()) }));
-    t.fill_complex("aten.abs.default", |call, o| reading(call, o, C::abs));
-    t.fill_complex("aten.angle.default", |call, o| reading(call, o, C::angle));
-    t.fill_complex("aten.isnan.default", |call, o| reading(call, o, |z| f64::from(u8::from(z.re.is_nan() || z.im.is_nan()))));
-    t.fill_complex("aten.isinf.default", |call, o| reading(call, o, |z| f64::from(u8::from(z.re.is_infinite() || z.im.is_infinite()))));
-    t.fill_complex("aten.logical_not.default", |call, o| reading(call, o, |z| f64::from(u8::from(z == C::default()))));
-    t.fill_complex("aten.mul.Tensor", |call, o| binary(call, o, |a, b| a * b));
-    t.fill_complex("aten.mul.Scalar", |call, o| binary(call, o, |a, b| a * b));
-    t.fill_complex("aten.div.Tensor", |call, o| binary(call, o, |a, b| a / b));
-    t.fill_complex("aten.div.Scalar", |call, o| binary(call, o, |a, b| a / b));
-    t.fill_complex("aten.pow.Tensor_Tensor", |call, o| binary(call, o, C::pow));
-    t.fill_complex("aten.pow.Tensor_Scalar", |call, o| binary(call, o, C::pow));
-    t.fill_complex("aten.pow.Scalar", |call, o| binary(call, o, C::pow));
-}
-
 /// Registers the kernels.
 pub fn register(t: &mut KernelTable) {
     for entry in dispatch::all() {
@@ -368,17 +270,17 @@ pub fn register(t: &mut KernelTable) {
                 Complex::ByParts if entry.is_mutable() => Kernel::Mutate(by_parts_in_place),
                 Complex::ByParts => Kernel::Fill(by_parts),
                 Complex::RealPart => Kernel::Fill(real_part_only),
-                Complex::Product(..) => Kernel::Fill(product),
+                Complex::Product(_) => Kernel::Fill(product),
+                Complex::Truth => Kernel::Fill(truth),
             },
         );
     }
-    register_functions(t);
-    for (name, equal) in [("aten.eq.Tensor", true), ("aten.eq.Scalar", true), ("aten.ne.Tensor", false), ("aten.ne.Scalar", false)] {
-        t.complex(name, Kernel::Fill(if equal { |call, o| equality(call, o, true) } else { |call, o| equality(call, o, false) }));
-    }
-    t.complex("aten.linalg_vector_norm.default", Kernel::Fill(norm));
-    t.complex("aten.prod.default", Kernel::Fill(product_of_elements));
+    super::complex_functions::register(t);
+    super::complex_linalg::register(t);
+    super::complex_eigen::register(t);
     t.complex("aten._local_scalar_dense.default", Kernel::Make(|call| super::copy::item(call.tensor("self")?)));
+    t.complex("aten.convolution_backward.default", Kernel::Fill(convolution_backward));
+    t.complex("aten.scatter_reduce.two", Kernel::Fill(scatter_reduce));
     t.complex("aten.equal.default", Kernel::Make(equal));
     t.complex("aten.allclose.default", Kernel::Make(allclose));
     t.complex("aten.complex.default", Kernel::Fill(|call, o| pair(call, o, c)));

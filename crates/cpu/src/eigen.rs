@@ -1,8 +1,10 @@
 //! Eigenvalues of a general real matrix: a Hessenberg form by reflections, then QR steps with two shifts at once, which stay in real
-//! numbers; eigenvectors by inverse iteration. And complex linear systems, by elimination.
+//! numbers; eigenvectors, also of complex matrices, by inverse iteration.
 
-use super::complex::{C, c, read as read_complex, write};
-use super::linalg::{Mat, read};
+use super::complex::write;
+use super::complex_linalg::{factor, read as read_complex, solve_factored};
+use super::complex_number::{C, ONE, c};
+use super::linalg::Mat;
 use diagnostics::error::{Error, Result};
 use dispatch::{Call, Kernel, KernelTable};
 use tensor::Tensor;
@@ -10,19 +12,24 @@ use tensor::Tensor;
 /// Registers the kernels.
 pub fn register(t: &mut KernelTable) {
     t.complex("aten.linalg_eig.default", Kernel::Fill(eig));
-    t.complex("aten._linalg_solve_ex.default", Kernel::Fill(solve));
 }
 
 const ZERO: C = C { re: 0.0, im: 0.0 };
 
 fn eig(call: &Call, out: &[Tensor]) -> Result<()> {
+    let x = call.tensor("self")?;
     let (mut values, mut vectors) = (Vec::new(), Vec::new());
-    for a in read::<f64>(call.tensor("self")?)? {
-        if a.data.iter().any(|v| !v.is_finite()) {
+    for a in read_complex(x)? {
+        if a.data.iter().any(|z| !z.re.is_finite() || !z.im.is_finite()) {
             return Err(Error::runtime("torch.linalg.eig: input tensor should not contain infs or NaNs."));
         }
-        let found = eigenvalues(hessenberg(a.clone()))?;
-        let columns: Vec<Vec<C>> = found.iter().map(|l| eigenvector(&a, *l)).collect();
+        let is_real = !x.dtype().is_complex();
+        let found = if is_real {
+            eigenvalues(hessenberg(Mat { rows: a.rows, cols: a.cols, data: a.data.iter().map(|z| z.re).collect() }))?
+        } else {
+            super::complex_eigen::eigenvalues(a.clone())?
+        };
+        let columns: Vec<Vec<C>> = found.iter().map(|l| eigenvector(&a, *l, is_real)).collect();
         (0..a.rows).for_each(|i| vectors.extend(columns.iter().map(|column| column[i])));
         values.extend(found);
     }
@@ -185,104 +192,27 @@ fn double_step(a: &mut Mat, start: usize, last: usize, [x, y, w]: [f64; 3]) {
 }
 
 /// A vector of length one that `a` stretches by `value`, its largest element real.
-fn eigenvector(a: &Mat, value: C) -> Vec<C> {
+fn eigenvector(a: &Mat<C>, value: C, is_real: bool) -> Vec<C> {
     let n = a.rows;
-    let scale = a.data.iter().fold(0f64, |m, v| m.max(v.abs())).max(f64::MIN_POSITIVE);
-    let shifted: Vec<C> = (0..n * n).map(|i| c(a.data[i], 0.0) - if i / n == i % n { value } else { ZERO }).collect();
-    let mut system = System::factored(shifted, n);
+    let scale = a.data.iter().fold(0f64, |m, z| m.max(z.abs())).max(f64::MIN_POSITIVE);
+    let mut shifted = a.clone();
+    (0..n).for_each(|i| shifted.set(i, i, shifted.at(i, i) - value));
+    let mut factors = factor(shifted, true);
     // The matrix is singular up to rounding: where elimination comes to nothing, it goes on with next to nothing.
-    system.raise_pivots(f64::EPSILON * scale);
-    let mut v: Vec<C> = (0..n).map(|i| c(1.0 + i as f64 / (7.0 * n as f64), 0.0)).collect();
+    for k in 0..n {
+        if factors.lu.at(k, k).abs() < f64::EPSILON * scale {
+            factors.lu.set(k, k, c(f64::EPSILON * scale, 0.0));
+        }
+    }
+    let mut v = Mat { rows: n, cols: 1, data: (0..n).map(|i| c(1.0 + i as f64 / (7.0 * n as f64), 0.0)).collect() };
     for _ in 0..3 {
-        system.solve(&mut v);
-        let largest = v.iter().fold(0f64, |m, z| m.max(z.abs()));
-        v.iter_mut().for_each(|z| *z = z.scale(1.0 / largest));
+        v = solve_factored(&factors.lu, &factors.pivots, &v, false);
+        let largest = v.data.iter().fold(0f64, |m, z| m.max(z.abs()));
+        v.data.iter_mut().for_each(|z| *z = z.scale(1.0 / largest));
     }
-    let length = v.iter().map(|z| z.re * z.re + z.im * z.im).sum::<f64>().sqrt();
-    let largest = v.iter().copied().reduce(|a, b| if b.abs() > a.abs() * (1.0 + 1e-12) { b } else { a }).unwrap_or(ZERO);
-    // A real eigenvalue's vector is real as it is.
-    let turn = if value.im == 0.0 { c(1.0, 0.0) } else { c(largest.re, -largest.im).scale(1.0 / largest.abs()) };
-    v.into_iter().map(|z| (z * turn).scale(1.0 / length)).collect()
-}
-
-/// A complex matrix after elimination with exchanges of rows.
-struct System {
-    n: usize,
-    lu: Vec<C>,
-    pivots: Vec<usize>,
-}
-
-impl System {
-    fn factored(mut lu: Vec<C>, n: usize) -> System {
-        let mut pivots = Vec::with_capacity(n);
-        for k in 0..n {
-            let p = (k..n).fold(k, |best, i| if lu[i * n + k].abs() > lu[best * n + k].abs() { i } else { best });
-            pivots.push(p);
-            (0..n).for_each(|j| lu.swap(k * n + j, p * n + j));
-            if lu[k * n + k] == ZERO {
-                continue;
-            }
-            for i in k + 1..n {
-                let factor = lu[i * n + k] / lu[k * n + k];
-                lu[i * n + k] = factor;
-                (k + 1..n).for_each(|j| lu[i * n + j] = lu[i * n + j] - factor * lu[k * n + j]);
-            }
-        }
-        System { n, lu, pivots }
-    }
-
-    fn raise_pivots(&mut self, least: f64) {
-        for k in 0..self.n {
-            let pivot = &mut self.lu[k * self.n + k];
-            if pivot.abs() < least {
-                *pivot = c(least, 0.0);
-            }
-        }
-    }
-
-    fn solve(&self, x: &mut [C]) {
-        let n = self.n;
-        self.pivots.iter().enumerate().for_each(|(k, p)| x.swap(k, *p));
-        for i in 0..n {
-            x[i] = (0..i).fold(x[i], |sum, j| sum - self.lu[i * n + j] * x[j]);
-        }
-        for i in (0..n).rev() {
-            x[i] = (i + 1..n).fold(x[i], |sum, j| sum - self.lu[i * n + j] * x[j]) / self.lu[i * n + i];
-        }
-    }
-}
-
-/// Complex systems: like the real ones, batch by batch.
-fn solve(call: &Call, out: &[Tensor]) -> Result<()> {
-    let (a, b) = (call.tensor("A")?.concrete()?.sizes, call.tensor("B")?.concrete()?.sizes);
-    let (n, made) = (a[a.len() - 1], out[0].concrete()?.sizes);
-    if !call.bool("left")? || made.len() != b.len() || b.len() < a.len() || made.len() < 2 {
-        return Err(Error::not_implemented("linalg.solve: of complex systems, only those with matrices on the right side are implemented"));
-    }
-    let columns = made[made.len() - 1];
-    let batch: usize = made[..made.len() - 2].iter().product();
-    let mut wide = made[..made.len() - 2].to_vec();
-    wide.extend([n, n]);
-    let (matrices, mut sides) = (read_complex(call.get("A"), &wide)?, read_complex(call.get("B"), &made)?);
-    let (mut factors, mut pivots, mut infos) = (Vec::new(), Vec::new(), Vec::new());
-    for item in 0..batch {
-        let system = System::factored(matrices[item * n * n..][..n * n].to_vec(), n);
-        let side = &mut sides[item * n * columns..][..n * columns];
-        for j in 0..columns {
-            let mut x: Vec<C> = (0..n).map(|i| side[i * columns + j]).collect();
-            system.solve(&mut x);
-            (0..n).for_each(|i| side[i * columns + j] = x[i]);
-        }
-        infos.push((0..n).find(|k| system.lu[k * n + k] == ZERO).map_or(0, |k| k as i64 + 1));
-        pivots.extend(system.pivots.iter().map(|p| *p as i64 + 1));
-        factors.extend(system.lu);
-    }
-    write(&out[0], &sides)?;
-    use super::dense::Lane;
-    if a[..a.len() - 2] == made[..made.len() - 2] {
-        write(&out[1], &factors)?;
-        i64::write(&out[2], &pivots)?;
-        i64::write(&out[3], &infos)?;
-    }
-    Ok(())
+    let length = v.data.iter().map(|z| z.square()).sum::<f64>().sqrt();
+    let largest = v.data.iter().copied().reduce(|a, b| if b.abs() > a.abs() * (1.0 + 1e-12) { b } else { a }).unwrap_or(ZERO);
+    // A real matrix has real vectors of real eigenvalues, as they are.
+    let turn = if is_real && value.im == 0.0 { ONE } else { largest.conj().scale(1.0 / largest.abs()) };
+    v.data.into_iter().map(|z| (z * turn).scale(1.0 / length)).collect()
 }

@@ -1,7 +1,8 @@
 //! Discrete Fourier transforms in pairs of f64: powers of two by halves, other lengths as a convolution (Bluestein).
 
 use super::bessel::bessel_i;
-use super::complex::{C, c, read, write};
+use super::complex::{read, write};
+use super::complex_number::{C, c};
 use super::elementwise::scatter;
 use super::library;
 use diagnostics::error::Result;

@@ -35,14 +35,9 @@ pub(super) struct Mat<T = f64> {
     pub(super) data: Vec<T>,
 }
 
-impl<T: Real> Mat<T> {
+impl<T: Copy + Default> Mat<T> {
     pub(super) fn zeros(rows: usize, cols: usize) -> Self {
         Mat { rows, cols, data: vec![T::default(); rows * cols] }
-    }
-    pub(super) fn identity(n: usize) -> Self {
-        let mut m = Mat::zeros(n, n);
-        (0..n).for_each(|i| m.set(i, i, T::of(1.0)));
-        m
     }
     pub(super) fn at(&self, i: usize, j: usize) -> T {
         self.data[i * self.cols + j]
@@ -63,6 +58,14 @@ impl<T: Real> Mat<T> {
         for j in 0..self.cols {
             self.data.swap(a * self.cols + j, b * self.cols + j);
         }
+    }
+}
+
+impl<T: Real> Mat<T> {
+    pub(super) fn identity(n: usize) -> Self {
+        let mut m = Mat::zeros(n, n);
+        (0..n).for_each(|i| m.set(i, i, T::of(1.0)));
+        m
     }
     /// The same numbers in another precision.
     pub(super) fn held<U: Real>(&self) -> Mat<U> {
@@ -140,10 +143,8 @@ pub(super) fn write_factors<T: Real + Lane>(factors: &[Lu<T>], lu: &Tensor, pivo
     i64::write(pivots, &factors.iter().flat_map(|f| f.pivots.iter().copied()).collect::<Vec<_>>())
 }
 
-fn lu_solve(c: &Call, out: &[Tensor]) -> Result<()> {
-    let (left, adjoint) = (c.bool("left")?, c.bool("adjoint")?);
-    let sizes = out[0].sizes();
-    let batch = &sizes[..sizes.len() - 2];
+/// The exchanged rows that a system is given, broadcast to a result's batch.
+pub(super) fn checked_pivots(c: &Call, batch: &[SymInt]) -> Result<Vec<i64>> {
     let pivots = i64::read(&batched(c.tensor("pivots")?, batch, 1)?)?;
     let rows = c.tensor("LU")?.size(c.tensor("LU")?.dim() - 2).guard_int()?;
     for (bound, outside) in
@@ -155,6 +156,14 @@ fn lu_solve(c: &Call, out: &[Tensor]) -> Result<()> {
             )));
         }
     }
+    Ok(pivots)
+}
+
+fn lu_solve(c: &Call, out: &[Tensor]) -> Result<()> {
+    let (left, adjoint) = (c.bool("left")?, c.bool("adjoint")?);
+    let sizes = out[0].sizes();
+    let batch = &sizes[..sizes.len() - 2];
+    let pivots = checked_pivots(c, batch)?;
     for_floats!("linalg_lu_solve", out[0].dtype(), T => {
         let lus = read::<T>(&batched(c.tensor("LU")?, batch, 2)?)?;
         let solved: Vec<Mat<T>> = lus

@@ -335,8 +335,11 @@ pub enum Complex {
     ByParts,
     /// The kernel fills the real part.
     RealPart,
-    /// It is a product of two named arguments: four real ones.
-    Product(&'static str, &'static str),
+    /// It is a product of the named arguments: sums of real ones, of every choice of their parts. What is added to a product (`self`
+    /// beside `beta`, a bias) is added afterwards.
+    Product(&'static [&'static str]),
+    /// Elements count as true or false: the kernel runs on which are not zero.
+    Truth,
 }
 
 /// Dtypes that PyTorch's kernel refuses.

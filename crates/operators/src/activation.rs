@@ -1,6 +1,7 @@
 //! Activations, clamps and thresholds, with the operators their derivatives are written in.
 
 use super::common::*;
+use super::complex::conj;
 use super::shapes::{pointwise, range_of_integers, result_type};
 use diagnostics::error::{Error, Result};
 use dispatch::{Backward, Call, CastPolicy, Grads, OpBuilder, Rule, Tags, Value};
@@ -23,6 +24,7 @@ pub fn register(b: &mut OpBuilder) {
 fn register_forward(b: &mut OpBuilder) {
     let fresh = Rule::Fresh(like_self);
     b.op("gelu(Tensor self, *, str approximate='none') -> Tensor", fresh)
+        .refuses("c", "GeluKernelImpl")
         .doc("`x` times the normal distribution function at `x`.")
         .function()
         .auto_element_wise("self")
@@ -32,10 +34,16 @@ fn register_forward(b: &mut OpBuilder) {
     b.op("silu(Tensor self) -> Tensor", fresh).doc("`x * sigmoid(x)`.").function().auto_element_wise("self").tags(Tags::POINTWISE);
     b.grad("SiluBackward", &["self"], silu_backward).inplace();
     b.at("silu_").function();
-    b.op("mish(Tensor self) -> Tensor", fresh).doc("`x * tanh(softplus(x))`.").function().auto_element_wise("self").tags(Tags::POINTWISE);
+    b.op("mish(Tensor self) -> Tensor", fresh)
+        .refuses("c", "mish_cpu")
+        .doc("`x * tanh(softplus(x))`.")
+        .function()
+        .auto_element_wise("self")
+        .tags(Tags::POINTWISE);
     b.grad("MishBackward", &["self"], |b| unary_grad(b, |g| t!("mish_backward", g, x(b)?))).inplace();
     b.at("mish_").function();
     b.op("elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", fresh)
+        .refuses("c", "elu_cpu")
         .doc("`x` where positive, else `alpha * (exp(x) - 1)`.")
         .function()
         .auto_element_wise("self")
@@ -65,6 +73,7 @@ fn register_forward(b: &mut OpBuilder) {
         },
     );
     b.op("leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", fresh)
+        .refuses("c", "leaky_relu_cpu")
         .doc("`x` where positive, else a fraction of it.")
         .function()
         .auto_element_wise("self")
@@ -75,6 +84,7 @@ fn register_forward(b: &mut OpBuilder) {
         unary_grad(b, |g| t!("leaky_relu_backward", g, b.result(0)?, b.arg("negative_slope"), true))
     });
     b.op("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", fresh)
+        .refuses("c", "hardshrink_cpu")
         .doc("Zero near zero, else `x`.")
         .auto_element_wise("self")
         .tags(Tags::POINTWISE);
@@ -86,12 +96,14 @@ fn register_forward(b: &mut OpBuilder) {
         .tags(Tags::POINTWISE);
     b.grad("SoftshrinkBackward", &["self"], |b| unary_grad(b, |g| t!("softshrink_backward", g, x(b)?, b.arg("lambd"))));
     b.op("softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", fresh)
+        .refuses("c", "softplus_cpu")
         .doc("`log(1 + exp(x))`.")
         .function()
         .auto_element_wise("self")
         .tags(Tags::POINTWISE);
     b.grad("SoftplusBackward", &["self"], |b| unary_grad(b, |g| t!("softplus_backward", g, x(b)?, b.arg("beta"), b.arg("threshold"))));
     b.op("hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", fresh)
+        .refuses("c", "clamp is not supported for complex types")
         .doc("Elements limited to a range.")
         .function()
         .refuses("b", "Bool inputs not supported for hardtanh")
@@ -101,6 +113,7 @@ fn register_forward(b: &mut OpBuilder) {
     b.inplace();
     b.at("hardtanh_").function();
     b.op("hardswish(Tensor self) -> Tensor", fresh)
+        .refuses("c", "hardswish_cpu")
         .doc("`x` times a piecewise linear sigmoid.")
         .function()
         .auto_element_wise("self")
@@ -108,6 +121,7 @@ fn register_forward(b: &mut OpBuilder) {
     b.grad("HardswishBackward", &["self"], |b| unary_grad(b, |g| t!("hardswish_backward", g, x(b)?))).inplace();
     b.at("hardswish_").function();
     b.op("hardsigmoid(Tensor self) -> Tensor", fresh)
+        .refuses("c", "hardsigmoid_cpu")
         .doc("A piecewise linear sigmoid.")
         .function()
         .auto_element_wise("self")
@@ -136,6 +150,7 @@ fn register_forward(b: &mut OpBuilder) {
             Ok(vec![Some(spec.clone()), Some(spec)])
         }),
     )
+    .refuses("c", "log_sigmoid_cpu")
     .function();
     b.indices_without_grad(&[1]);
     b.grad("LogSigmoidBackward", &["self", "result1"], |b| unary_grad(b, |g| t!("log_sigmoid_backward", g, x(b)?, b.result(1)?)));
@@ -147,7 +162,10 @@ fn register_forward(b: &mut OpBuilder) {
         grads.put(b, "weight", both.get(1).cloned())?;
         Ok(grads)
     });
-    b.op("glu(Tensor self, int dim=-1) -> Tensor", Rule::Fresh(glu_spec)).doc("The first half times the sigmoid of the second.").function();
+    b.op("glu(Tensor self, int dim=-1) -> Tensor", Rule::Fresh(glu_spec))
+        .refuses("c", "glu_cpu")
+        .doc("The first half times the sigmoid of the second.")
+        .function();
     b.grad("GluBackward", &["self"], |b| unary_grad(b, |g| t!("glu_backward", g, x(b)?, b.arg("dim"))));
 }
 
@@ -204,9 +222,13 @@ fn silu_backward(b: &Backward) -> Result<Grads> {
 
 /// A contiguous result of the saved operand's geometry.
 fn register_backward(b: &mut OpBuilder) {
-    b.op("tanh_backward(Tensor grad_output, Tensor output) -> Tensor", Rule::Fresh(over_grad)).tags(Tags::POINTWISE);
+    b.op("tanh_backward(Tensor grad_output, Tensor output) -> Tensor", Rule::Fresh(over_grad))
+        .tags(Tags::COMPLEX_GRAD)
+        .tags(Tags::POINTWISE);
     b.grad("TanhBackwardBackward", &["grad_output", "output"], tanh_double);
-    b.op("sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", Rule::Fresh(over_grad)).tags(Tags::POINTWISE);
+    b.op("sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", Rule::Fresh(over_grad))
+        .tags(Tags::COMPLEX_GRAD)
+        .tags(Tags::POINTWISE);
     b.grad("SigmoidBackwardBackward", &["grad_output", "output"], sigmoid_double);
     // The result takes the layout of `self` where the two differ.
     b.op(
@@ -296,20 +318,20 @@ fn register_backward(b: &mut OpBuilder) {
 
 fn tanh_double(b: &Backward) -> Result<Grads> {
     let mut grads = Grads::new(b);
-    grads.set(b, "grad_output", || t!("tanh_backward", b.grad()?, b.saved("output")?))?;
+    grads.set(b, "grad_output", || t!("tanh_backward", b.grad()?, conj(b.saved("output")?)?))?;
     grads.set(b, "output", || {
-        let inner = t!("mul.Tensor", t!("mul.Scalar", b.saved("output")?, -2)?, b.saved("grad_output")?)?;
-        t!("mul.Tensor", b.grad()?, inner)
+        let inner = t!("mul.Tensor", t!("mul.Scalar", conj(b.saved("output")?)?, -2)?, b.saved("grad_output")?)?;
+        t!("mul.Tensor", conj(b.grad()?)?, inner)
     })?;
     Ok(grads)
 }
 
 fn sigmoid_double(b: &Backward) -> Result<Grads> {
     let mut grads = Grads::new(b);
-    grads.set(b, "grad_output", || t!("sigmoid_backward", b.grad()?, b.saved("output")?))?;
+    grads.set(b, "grad_output", || t!("sigmoid_backward", b.grad()?, conj(b.saved("output")?)?))?;
     grads.set(b, "output", || {
-        let slope = t!("add.Scalar", t!("mul.Scalar", b.saved("output")?, -2)?, 1)?;
-        t!("mul.Tensor", t!("mul.Tensor", b.grad()?, b.saved("grad_output")?)?, slope)
+        let slope = t!("add.Scalar", t!("mul.Scalar", conj(b.saved("output")?)?, -2)?, 1)?;
+        t!("mul.Tensor", t!("mul.Tensor", conj(b.grad()?)?, b.saved("grad_output")?)?, slope)
     })?;
     Ok(grads)
 }

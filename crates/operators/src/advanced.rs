@@ -284,6 +284,9 @@ fn nonzero_count(tensor: &Tensor) -> Result<SymInt> {
     if tensor.is_fake() {
         return dispatch::size_of_nonzero(tensor);
     }
+    if tensor.dtype().is_complex() {
+        return nonzero_count(&t!("ne.Scalar", tensor, 0)?);
+    }
     Ok(SymInt::Int(numbers(tensor)?.iter().filter(|v| v.truth()).count() as i64))
 }
 
@@ -328,6 +331,8 @@ pub fn register(b: &mut OpBuilder) {
             Ok(specs)
         }),
     )
+    .complex(Complex::ByParts)
+    .tags(Tags::COMPLEX_GRAD)
     .grad("UnsafeMaskedIndexBackward", &["mask", "indices"], |b| {
         Grads::one(b, "self", || {
             let zeros = new_zeros_like(b.grad()?, b.spec("self")?)?;
@@ -338,6 +343,8 @@ pub fn register(b: &mut OpBuilder) {
         "_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor",
         Rule::Fresh(index_put),
     )
+    .complex(Complex::ByParts)
+    .tags(Tags::COMPLEX_GRAD)
     .grad("UnsafeMaskedIndexPutAccumulateBackward", &["mask", "indices"], |b| {
         let mut grads = Grads::new(b);
         grads.set(b, "self", || Ok(b.grad()?.clone()))?;
@@ -345,11 +352,14 @@ pub fn register(b: &mut OpBuilder) {
         Ok(grads)
     });
     b.op("_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", Rule::Fresh(index_put))
+        .tags(Tags::COMPLEX_GRAD)
         .complex(Complex::ByParts)
         .grad("UnsafeIndexPutBackward", &["indices"], |b| {
             index_put_grad(b, |g, i, zeros| t!("_unsafe_index_put", g, i, zeros, false), |g, i| t!("_unsafe_index.Tensor", g, i))
         });
     b.op("masked_select(Tensor self, Tensor mask) -> Tensor", Rule::Fresh(|c| Ok(like(c.tensor("self")?, vec![selected(c)?.1]))))
+        .complex(Complex::ByParts)
+        .tags(Tags::COMPLEX_GRAD)
         .doc("The elements where a mask is true.")
         .auto_linear(&["self"])
         .tags(Tags::DYNAMIC_SHAPE)
@@ -361,6 +371,8 @@ pub fn register(b: &mut OpBuilder) {
             })
         });
     b.op("masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", Rule::Fresh(masked_scatter))
+        .complex(Complex::ByParts)
+        .tags(Tags::COMPLEX_GRAD)
         .doc("Elements of another tensor, in order, where a mask is true.")
         .grad("MaskedScatterBackward", &["mask"], |b| {
             let mut grads = Grads::new(b);
@@ -373,6 +385,8 @@ pub fn register(b: &mut OpBuilder) {
         "masked_scatter_backward(Tensor grad_output, Tensor mask, SymInt[] sizes) -> Tensor",
         Rule::Fresh(|c| Ok(like(c.tensor("grad_output")?, c.sym_ints("sizes")?))),
     )
+    .complex(Complex::ByParts)
+    .tags(Tags::COMPLEX_GRAD)
     .grad("MaskedScatterBackwardBackward", &["mask"], |b| {
         Grads::one(b, "grad_output", || {
             let output = b.spec("grad_output")?;
@@ -388,6 +402,7 @@ pub fn register(b: &mut OpBuilder) {
             Ok(vec![Some(TensorSpec::strided(vec![count, dims], strides, Dtype::Int64, tensor.device()))])
         }),
     )
+    .complex(Complex::Truth)
     .doc("The indices of elements that are not zero.")
     .tags(Tags::DYNAMIC_SHAPE)
     .not_differentiable();
@@ -399,6 +414,7 @@ pub fn register(b: &mut OpBuilder) {
             Ok(vec![Some(TensorSpec::contiguous(sizes, Dtype::Int64, tensor.device()))])
         }),
     )
+    .complex(Complex::Truth)
     .not_differentiable();
     b.op("argwhere(Tensor self) -> Tensor", Rule::Composite(|c| t!("nonzero", c.tensor("self")?).map(Value::from)))
         .doc("The indices of elements that are not zero, a row each.");

@@ -25,14 +25,12 @@ pub fn register(b: &mut OpBuilder) {
             Ok(Value::List(vec![output.into(), weights.into()]))
         }),
     ).classes(OpClasses::SEEDED);
-    b.op("_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", Rule::Fresh(safe_softmax_spec)).grad(
-        "SafeSoftmaxBackward",
-        &["result"],
-        |b| {
+    b.op("_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", Rule::Fresh(safe_softmax_spec))
+        .refuses("c", "softmax_lastdim_kernel_impl")
+        .grad("SafeSoftmaxBackward", &["result"], |b| {
             let dtype = b.spec("self")?.dtype;
             Grads::one(b, "self", || t!("_softmax_backward_data", b.grad()?, b.result(0)?, b.arg("dim"), dtype))
-        },
-    );
+        });
     b.op(
         "_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",
         Rule::Fresh(flash_spec),

@@ -142,14 +142,14 @@ pub fn register(b: &mut OpBuilder) {
 
 fn add_backward(b: &Backward) -> Result<Grads> {
     let mut grads = Grads::new(b);
-    grads.set(b, "other", || maybe_multiply(b.grad()?.clone(), b.arg("alpha")))?;
+    grads.set(b, "other", || multiply_back(b.grad()?.clone(), b.arg("alpha")))?;
     grads.set(b, "self", || b.grad().cloned())?;
     Ok(grads)
 }
 
 fn sub_backward(b: &Backward) -> Result<Grads> {
     let mut grads = Grads::new(b);
-    grads.set(b, "other", || maybe_multiply(t!("neg", b.grad()?)?, b.arg("alpha")))?;
+    grads.set(b, "other", || multiply_back(t!("neg", b.grad()?)?, b.arg("alpha")))?;
     grads.set(b, "self", || b.grad().cloned())?;
     Ok(grads)
 }
@@ -159,7 +159,7 @@ fn rsub_backward(b: &Backward) -> Result<Grads> {
     if matches!(b.arg("other"), Value::None | Value::Tensor(_)) {
         grads.set(b, "other", || b.grad().cloned())?;
     }
-    grads.set(b, "self", || maybe_multiply(t!("neg", b.grad()?)?, b.arg("alpha")))?;
+    grads.set(b, "self", || multiply_back(t!("neg", b.grad()?)?, b.arg("alpha")))?;
     Ok(grads)
 }
 
@@ -215,14 +215,6 @@ fn mul_backward(b: &Backward) -> Result<Grads> {
     Ok(grads)
 }
 
-/// A number's conjugate, as a number.
-fn conjugate_number(value: &Value) -> Value {
-    match value {
-        Value::Complex(re, im) => Value::Complex(*re, -im),
-        other => other.clone(),
-    }
-}
-
 /// The real part of a gradient, where the argument is real.
 fn real_where_it_is(b: &Backward, name: &str, grad: Tensor) -> Result<Tensor> {
     let is_real = !b.spec(name)?.dtype.is_complex();
@@ -259,7 +251,7 @@ fn register_products(b: &mut OpBuilder) {
         .doc("`self * other`.")
         .auto_linear(&["self"])
         .tags(Tags::COMPLEX_GRAD | Tags::POINTWISE);
-    b.grad("MulBackward1", &[], |b| unary_grad(b, |g| t!("mul.Scalar", g, b.arg("other")))).inplace();
+    b.grad("MulBackward1", &[], |b| unary_grad(b, |g| t!("mul.Scalar", g, conjugate_number(b.arg("other"))))).inplace();
     b.op("div.Tensor(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two_float)).tags(NUMBERS);
     b.grad("DivBackward", &["self", "other"], div_backward).serves(&[("self", "other")]).inplace();
     b.op("div.Scalar(Tensor self, Scalar other) -> Tensor", Rule::Fresh(two_float))
@@ -283,7 +275,14 @@ fn register_products(b: &mut OpBuilder) {
 
 /// `exponent == 0` has a gradient of zero, whatever the base.
 fn pow_self(b: &Backward) -> Result<Grads> {
-    let exponent = b.arg("exponent").float()?;
+    let exponent = b.arg("exponent");
+    if let Value::Complex(re, im) = exponent {
+        return unary_grad(b, |g| {
+            let power = t!("pow.Tensor_Scalar", saved(b, "self")?, Value::Complex(re - 1.0, *im))?;
+            t!("mul.Tensor", g, conj(&t!("mul.Scalar", power, exponent)?)?)
+        });
+    }
+    let exponent = exponent.float()?;
     unary_grad(b, |g| {
         let x = saved(b, "self")?;
         if exponent == 0.0 {
@@ -298,7 +297,7 @@ fn pow_tensors(b: &Backward) -> Result<Grads> {
     let (x, e) = (saved(b, "self")?, saved(b, "exponent")?);
     let mut grads = Grads::new(b);
     grads.set(b, "exponent", || {
-        let positive = t!("ge.Scalar", e, 0)?;
+        let positive = not_negative(e)?;
         let at_zero = t!("logical_and", t!("eq.Scalar", x, 0)?, positive)?;
         let slope = t!("mul.Tensor", b.result(0)?, t!("log", x)?)?;
         let zero = scalar_like(0.0, &slope)?;
@@ -313,18 +312,37 @@ fn pow_tensors(b: &Backward) -> Result<Grads> {
     Ok(grads)
 }
 
+/// Where exponents are real and not negative.
+fn not_negative(exponent: &Tensor) -> Result<Tensor> {
+    if !exponent.dtype().is_complex() {
+        return t!("ge.Scalar", exponent, 0);
+    }
+    let is_real = t!("eq.Scalar", t!("imag", exponent)?, 0)?;
+    t!("logical_and", is_real, t!("ge.Scalar", t!("real", exponent)?, 0)?)
+}
+
 fn pow_scalar_base(b: &Backward) -> Result<Grads> {
-    let base = b.arg("self").float()?;
+    let base = b.arg("self");
+    let (log, is_zero) = match base {
+        Value::Complex(re, im) => (Value::Complex(re.hypot(*im).ln(), im.atan2(*re)), *re == 0.0 && *im == 0.0),
+        _ => (base.float()?.ln().into(), base.float()? == 0.0),
+    };
+    // A negative base has complex powers whose logarithm is complex.
+    let log = match log {
+        Value::Float(log) if log.is_nan() && b.result(0)?.dtype().is_complex() => {
+            Value::Complex(base.float()?.abs().ln(), std::f64::consts::PI)
+        }
+        log => log,
+    };
     Grads::one(b, "exponent", || {
-        let slope = if base == 0.0 {
-            let e = saved(b, "exponent")?;
+        let slope = t!("mul.Scalar", b.result(0)?, log)?;
+        let slope = if is_zero {
             let zero = scalar_like(0.0, b.grad()?)?;
-            let slope = t!("mul.Scalar", b.result(0)?, base.ln())?;
-            t!("where.self", t!("ge.Scalar", e, 0)?, zero, slope)?
+            t!("where.self", not_negative(saved(b, "exponent")?)?, zero, slope)?
         } else {
-            t!("mul.Scalar", b.result(0)?, base.ln())?
+            slope
         };
-        t!("mul.Tensor", b.grad()?, slope)
+        t!("mul.Tensor", b.grad()?, conj(&slope)?)
     })
 }
 
@@ -346,6 +364,7 @@ fn pow_spec(c: &Call) -> Specs {
 
 fn register_powers(b: &mut OpBuilder) {
     b.op("pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", Rule::Fresh(pow_spec))
+        .tags(Tags::COMPLEX_GRAD)
         .auto_element_wise("self")
         .tags(Tags::POINTWISE | Tags::CORE);
     b.grad("PowBackward", &["self"], pow_self);
@@ -474,9 +493,15 @@ fn or_nan(mask: Tensor, y: &Tensor) -> Result<Tensor> {
 
 fn register_extrema(b: &mut OpBuilder) {
     const BOTH: &[&str] = &["self", "other"];
-    b.op("maximum(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).doc("The larger of two.").tags(Tags::POINTWISE | Tags::CORE);
+    b.op("maximum(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two))
+        .refuses("c", "T:maximum not implemented for complex tensors.")
+        .doc("The larger of two.")
+        .tags(Tags::POINTWISE | Tags::CORE);
     b.grad("MaximumBackward", BOTH, |b| extremum(b, gt, lt));
-    b.op("minimum(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).doc("The smaller of two.").tags(Tags::POINTWISE | Tags::CORE);
+    b.op("minimum(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two))
+        .refuses("c", "T:minimum not implemented for complex tensors.")
+        .doc("The smaller of two.")
+        .tags(Tags::POINTWISE | Tags::CORE);
     b.grad("MinimumBackward", BOTH, |b| extremum(b, lt, gt));
     b.op("fmax(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).doc("The larger of two, ignoring NaN.").tags(Tags::POINTWISE);
     b.grad("FmaxBackward", BOTH, |b| {
@@ -550,8 +575,8 @@ fn logadd(b: &Backward, f: fn(Tensor) -> Result<Tensor>) -> Result<Grads> {
 
 fn ldexp_backward(b: &Backward) -> Result<Grads> {
     let mut grads = Grads::new(b);
-    grads.set(b, "other", || t!("mul.Scalar", t!("mul.Tensor", b.grad()?, b.result(0)?)?, std::f64::consts::LN_2))?;
-    grads.set(b, "self", || t!("mul.Tensor", b.grad()?, t!("pow.Scalar", 2.0, saved(b, "other")?)?))?;
+    grads.set(b, "other", || t!("mul.Scalar", t!("mul.Tensor", b.grad()?, conj(b.result(0)?)?)?, std::f64::consts::LN_2))?;
+    grads.set(b, "self", || t!("mul.Tensor", b.grad()?, conj(&t!("pow.Scalar", 2.0, saved(b, "other")?)?)?))?;
     Ok(grads)
 }
 
@@ -582,12 +607,16 @@ fn xlogy_backward(b: &Backward) -> Result<Grads> {
 fn register_floats(b: &mut OpBuilder) {
     const BOTH: &[&str] = &["self", "other"];
     b.op("atan2(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two_float))
+        .refuses("c", "atan2_cpu")
         .doc("The angle of the point (other, self).")
         .tags(Tags::POINTWISE | Tags::CORE);
     b.grad("Atan2Backward", BOTH, atan2_backward).inplace();
-    b.op("hypot(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).doc("The length of the hypotenuse.").tags(Tags::POINTWISE);
+    b.op("hypot(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two))
+        .refuses("c", "hypot_cpu")
+        .doc("The length of the hypotenuse.")
+        .tags(Tags::POINTWISE);
     b.grad("HypotBackward", &["self", "other", "result"], hypot_backward).inplace();
-    b.op("copysign.Tensor(Tensor self, Tensor other) -> Tensor", Rule::Fresh(by_other)).tags(Tags::POINTWISE);
+    b.op("copysign.Tensor(Tensor self, Tensor other) -> Tensor", Rule::Fresh(by_other)).refuses("c", "copysign_cpu").tags(Tags::POINTWISE);
     b.grad("CopysignBackward", &["self", "result"], copysign_backward).inplace();
     b.op("copysign.Scalar(Tensor self, Scalar other) -> Tensor", Rule::Fresh(two_float))
         .doc("The first's magnitude with the second's sign.")
@@ -595,18 +624,23 @@ fn register_floats(b: &mut OpBuilder) {
         .tags(Tags::POINTWISE);
     b.grad("CopysignBackward1", &["self", "result"], copysign_backward).inplace();
     b.op("logaddexp(Tensor self, Tensor other) -> Tensor", Rule::Fresh(log_sum))
+        .tags(Tags::COMPLEX_GRAD | Tags::HOLOMORPHIC)
         .doc("`log(exp(self) + exp(other))`.")
         .tags(Tags::POINTWISE);
     b.grad("LogaddexpBackward", BOTH, |b| logadd(b, |d| t!("exp", d)));
     b.op("logaddexp2(Tensor self, Tensor other) -> Tensor", Rule::Fresh(log_sum))
+        .refuses("c", "logaddexp2_cpu")
         .doc("`log2(2 ** self + 2 ** other)`.")
         .tags(Tags::POINTWISE);
     b.grad("Logaddexp2Backward", BOTH, |b| logadd(b, |d| t!("pow.Scalar", 2, d)));
     b.op("ldexp.Tensor(Tensor self, Tensor other) -> Tensor", Rule::Fresh(ldexp_spec))
+        .tags(Tags::COMPLEX_GRAD)
         .doc("`self * 2 ** other`.")
         .tags(Tags::APART_IN_EXPORT | Tags::POINTWISE);
     b.grad("LdexpBackward", &["other", "result"], ldexp_backward).inplace();
-    b.op("xlogy.Tensor(Tensor self, Tensor other) -> Tensor", Rule::Fresh(|c| times_log_spec(c, two_float(c)?))).tags(Tags::POINTWISE);
+    b.op("xlogy.Tensor(Tensor self, Tensor other) -> Tensor", Rule::Fresh(|c| times_log_spec(c, two_float(c)?)))
+        .refuses("c", "xlogy_cpu")
+        .tags(Tags::POINTWISE);
     b.grad("XlogyBackward", BOTH, xlogy_backward).inplace();
     b.op("xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor", Rule::Fresh(two_float)).auto_element_wise("other").tags(Tags::POINTWISE);
     b.grad("XlogyBackward1", &["other"], xlogy_backward);

@@ -3,7 +3,7 @@
 use super::shapes::{common_device, result_type};
 use diagnostics::error::{Error, Result};
 use dispatch::t;
-use dispatch::{Backward, Call, Complex, Grad, Grads, OpBuilder, Rule, Value};
+use dispatch::{Backward, Call, Complex, Grad, Grads, OpBuilder, Rule, Tags, Value};
 use shape::SymInt;
 use tensor::{Dtype, TensorSpec};
 
@@ -60,7 +60,7 @@ fn block_diag_grad(b: &Backward) -> Result<Grads> {
 
 /// Registers the family.
 pub fn register(b: &mut OpBuilder) {
-    b.op("block_diag(Tensor[] tensors) -> Tensor", Rule::Fresh(block_diag)).complex(Complex::ByParts).grad(
+    b.op("block_diag(Tensor[] tensors) -> Tensor", Rule::Fresh(block_diag)).tags(Tags::COMPLEX_GRAD).complex(Complex::ByParts).grad(
         "BlockDiagBackward",
         &[],
         block_diag_grad,

@@ -98,6 +98,19 @@ pub fn number_over(number: impl Into<Value>, tensor: &Tensor) -> Result<Tensor> 
     t!("div_.Tensor", full, tensor)
 }
 
+/// A number's conjugate, as a number.
+pub fn conjugate_number(number: &Value) -> Value {
+    match number {
+        Value::Complex(re, im) => Value::Complex(*re, -im),
+        other => other.clone(),
+    }
+}
+
+/// A gradient of what was multiplied by a number: times its conjugate.
+pub fn multiply_back(gradient: Tensor, number: &Value) -> Result<Tensor> {
+    maybe_multiply(gradient, &conjugate_number(number))
+}
+
 /// `tensor * number`, left out where the number is one.
 pub fn maybe_multiply(tensor: Tensor, number: &Value) -> Result<Tensor> {
     let one = match number {
@@ -116,4 +129,9 @@ pub fn zero_where(tensor: &Tensor, mask: &Tensor) -> Result<Tensor> {
 /// The dtype of sums: integers are summed in int64.
 pub fn sum_dtype(dtype: Dtype) -> Dtype {
     if dtype.is_integral() { Dtype::Int64 } else { dtype }
+}
+
+/// What PyTorch says of a kernel that complex numbers have none of.
+pub fn not_for_complex(kernel: &str, given: &Tensor) -> Error {
+    Error::not_implemented(format!("\"{kernel}\" not implemented for '{}'", given.dtype().scalar_type()))
 }

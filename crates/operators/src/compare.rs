@@ -223,6 +223,7 @@ fn register_selection(b: &mut OpBuilder) {
         .tags(Tags::COMPLEX_GRAD | Tags::POINTWISE);
     b.grad("MaskedFillBackward", &["mask"], |b| unary_grad(b, |g| t!("masked_fill.Scalar", g, b.saved("mask")?, 0))).inplace();
     b.op("masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", Rule::Fresh(masked_spec))
+        .tags(Tags::COMPLEX_GRAD)
         .batch(Batch::Rule(super::batch_rules::masked_fill))
         .complex(Complex::ByParts)
         .tags(Tags::ELEMENTWISE);

@@ -6,7 +6,7 @@ use crate::layout::{spec, strides, suggested, suggested_of};
 use diagnostics::error::{Error, Result};
 use dispatch::aten;
 use dispatch::t;
-use dispatch::{Backward, Batch, Call, CastPolicy, Grads, OpBuilder, OpClasses, Rule, Value};
+use dispatch::{Backward, Batch, Call, CastPolicy, Complex, Grads, OpBuilder, OpClasses, Rule, Tags, Value};
 use shape::{Relation, SymInt};
 use tensor::{Dtype, Geometry, MemoryFormat, Tensor, TensorSpec, contiguous_strides};
 
@@ -42,12 +42,12 @@ pub fn register(b: &mut OpBuilder) {
     b.op(
         "convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
         Rule::Fresh(convolution_spec),
-    ).doc("Convolution in any number of dimensions, or its transpose.").classes(OpClasses::COMPUTE_INTENSIVE).batch(Batch::Rule(super::batch_convolution::convolution))
+    ).complex(Complex::Product(&["input", "weight"])).tags(Tags::COMPLEX_GRAD).doc("Convolution in any number of dimensions, or its transpose.").classes(OpClasses::COMPUTE_INTENSIVE).batch(Batch::Rule(super::batch_convolution::convolution))
     .grad("ConvolutionBackward", &["input", "weight"], convolution_grad);
     b.op(
         "convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
         Rule::Fresh(backward_spec),
-    ).classes(OpClasses::COMPUTE_INTENSIVE).batch(Batch::Rule(super::batch_convolution::convolution_backward));
+    ).tags(Tags::COMPLEX_GRAD).classes(OpClasses::COMPUTE_INTENSIVE).batch(Batch::Rule(super::batch_convolution::convolution_backward));
 }
 
 /// One value per spatial dimension; a single one stands for all.

@@ -104,6 +104,7 @@ pub fn register(b: &mut OpBuilder) {
         .inplace();
     b.at("fill_.Scalar").complex(Complex::ByParts).grad("FillBackward2", &[], zero_grad);
     b.op("fill.Tensor(Tensor self, Tensor value) -> Tensor", Rule::Fresh(filled))
+        .tags(Tags::COMPLEX_GRAD)
         .batch(Batch::Composed(fill_batched))
         .complex(Complex::ByParts)
         .grad("FillBackward1", &[], |b| {
@@ -123,12 +124,13 @@ pub fn register(b: &mut OpBuilder) {
         .grad("ZeroBackward", &[], zero_grad)
         .inplace();
     b.at("zero_").complex(Complex::ByParts);
-    b.op("lift_fresh_copy(Tensor self) -> Tensor", Rule::Fresh(cloned)).classes(OpClasses::RECOMPUTABLE).complex(Complex::ByParts).grad(
-        "LiftFreshCopyBackward",
-        &[],
-        pass,
-    );
+    b.op("lift_fresh_copy(Tensor self) -> Tensor", Rule::Fresh(cloned))
+        .tags(Tags::COMPLEX_GRAD)
+        .classes(OpClasses::RECOMPUTABLE)
+        .complex(Complex::ByParts)
+        .grad("LiftFreshCopyBackward", &[], pass);
     b.op("lift(Tensor self) -> Tensor", Rule::Fresh(cloned))
+        .tags(Tags::COMPLEX_GRAD)
         .function()
         .batch(Batch::Elementwise)
         .complex(Complex::ByParts)

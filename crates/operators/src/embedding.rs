@@ -4,7 +4,7 @@ use crate::common::like_self;
 use crate::shapes::{dim_of, may_be_same};
 use diagnostics::error::{Error, Result};
 use dispatch::t;
-use dispatch::{Batch, Call, Grads, OpBuilder, Rule, Value};
+use dispatch::{Batch, Call, Complex, Grads, OpBuilder, Rule, Tags, Value};
 use tensor::{Dtype, TensorSpec};
 
 /// Registers the family.
@@ -13,6 +13,7 @@ pub fn register(b: &mut OpBuilder) {
         "embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
         Rule::Fresh(embedding_spec),
     )
+    .complex(Complex::ByParts)
     .doc("Rows of a table by index.")
     .batch(Batch::Rule(super::batch_rules::embedding))
     .auto_linear(&["weight"])
@@ -68,7 +69,7 @@ pub fn register(b: &mut OpBuilder) {
             let sizes = vec![c.sym_int("num_weights")?, width];
             Ok(vec![Some(TensorSpec::contiguous(sizes, grad.dtype(), grad.device()))])
         }),
-    ).auto_linear(&["grad_output"]);
+    ).complex(Complex::ByParts).tags(Tags::COMPLEX_GRAD).auto_linear(&["grad_output"]);
 }
 
 fn renorm_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {

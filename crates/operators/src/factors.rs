@@ -1,6 +1,6 @@
 //! `torch.linalg`: Cholesky, QR, singular values and eigenvalues, with derivatives; matrix powers and norms.
 
-use super::linalg::{Specs, check_info, check_matrix, check_square, columns, inverse_spec, mt, plain};
+use super::linalg::{Specs, check_info, check_matrix, check_square, columns, inverse_spec, mh, plain};
 use crate::nll::first;
 use crate::shapes::wrap_dim;
 use diagnostics::error::{Error, Result};
@@ -15,6 +15,7 @@ pub fn register(b: &mut OpBuilder) {
         "linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)",
         Rule::Fresh(inverse_spec),
     )
+    .tags(Tags::COMPLEX_GRAD)
     .doc("`cholesky`, with a status instead of an error.")
     .autocast(CastPolicy::Fp32)
     .grad("LinalgCholeskyExBackward", &["result"], cholesky_grad)
@@ -30,6 +31,7 @@ pub fn register(b: &mut OpBuilder) {
     .doc("The triangular factor of symmetric positive definite matrices.")
     .autocast(CastPolicy::Fp32);
     b.op("linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", Rule::Fresh(qr_spec))
+        .tags(Tags::COMPLEX_GRAD)
         .doc("The factors Q and R.")
         .autocast(CastPolicy::Fp32)
         .grad("LinalgQrBackward", &["result", "result1"], qr_grad);
@@ -37,6 +39,7 @@ pub fn register(b: &mut OpBuilder) {
         "_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)",
         Rule::Fresh(svd_spec),
     )
+    .tags(Tags::COMPLEX_GRAD)
     .grad("LinalgSvdBackward", &["result", "result1", "result2"], svd_grad);
     b.op(
         "linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)",
@@ -57,6 +60,7 @@ pub fn register(b: &mut OpBuilder) {
         "_linalg_eigh(Tensor A, str UPLO=\"L\", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)",
         Rule::Fresh(eigh_spec),
     )
+    .tags(Tags::COMPLEX_GRAD)
     .grad("LinalgEighBackward", &["result", "result1"], eigh_grad);
     b.op(
         "linalg_eigh(Tensor self, str UPLO=\"L\") -> (Tensor eigenvalues, Tensor eigenvectors)",
@@ -96,11 +100,11 @@ pub fn register(b: &mut OpBuilder) {
 fn cholesky_grad(b: &Backward) -> Result<Grads> {
     let (grad, factor, upper) = (b.grad()?, b.result(0)?, b.arg("upper").bool()?);
     Grads::one(b, "self", || {
-        let (l, g) = if upper { (mt(factor)?, mt(grad)?) } else { (factor.clone(), grad.clone()) };
-        let phi = t!("tril", t!("matmul", mt(&l)?, g)?)?;
-        let phi = t!("add.Tensor", &phi, mt(&t!("tril", &phi, -1)?)?)?;
+        let (l, g) = if upper { (mh(factor)?, mh(grad)?) } else { (factor.clone(), grad.clone()) };
+        let phi = t!("tril", t!("matmul", mh(&l)?, g)?)?;
+        let phi = t!("add.Tensor", &phi, mh(&t!("tril", &phi, -1)?)?)?;
         let phi = t!("mul.Scalar", phi, 0.5)?;
-        let inner = t!("linalg_solve_triangular", mt(&l)?, phi; upper = true)?;
+        let inner = t!("linalg_solve_triangular", mh(&l)?, phi; upper = true)?;
         t!("linalg_solve_triangular", l, inner; upper = false, left = false)
     })
 }
@@ -153,7 +157,7 @@ fn qr_grad(b: &Backward) -> Result<Grads> {
             return t!("constant_pad_nd", square, vec![zero, n - m]);
         };
         let (of_first, of_second) = (part(&gr, &zero, m)?, part(&gr, m, n)?);
-        let through = t!("matmul", t!("matmul", q, second)?, mt(&of_second)?)?;
+        let through = t!("matmul", t!("matmul", q, second)?, mh(&of_second)?)?;
         let of_q = gq.map_or(Ok(through.clone()), |g| t!("add.Tensor", g, through))?;
         let square = tall_qr_grad(q, &first, Some(of_q), Some(&of_first))?;
         let rest = t!("matmul", q, of_second)?;
@@ -163,8 +167,8 @@ fn qr_grad(b: &Backward) -> Result<Grads> {
 
 /// The gradient of a matrix with no more columns than rows.
 fn tall_qr_grad(q: &Tensor, r: &Tensor, gq: Option<Tensor>, gr: Option<&Tensor>) -> Result<Tensor> {
-    let from_q = gq.as_ref().map(|g| t!("matmul", mt(q)?, g)).transpose()?;
-    let from_r = gr.map(|g| t!("matmul", g, mt(r)?)).transpose()?;
+    let from_q = gq.as_ref().map(|g| t!("matmul", mh(q)?, g)).transpose()?;
+    let from_r = gr.map(|g| t!("matmul", g, mh(r)?)).transpose()?;
     let inner = match (from_r, from_q) {
         (Some(r), Some(q)) => t!("sub.Tensor", r, q)?,
         (Some(r), None) => r,
@@ -172,13 +176,13 @@ fn tall_qr_grad(q: &Tensor, r: &Tensor, gq: Option<Tensor>, gr: Option<&Tensor>)
         (None, None) => return Err(Error::runtime("linalg.qr: no gradient came")),
     };
     let upper = t!("triu", inner)?;
-    let symmetric = t!("add.Tensor", &upper, mt(&upper)?)?;
+    let symmetric = t!("add.Tensor", &upper, mh(&upper)?)?;
     t!("mul_.Scalar", t!("diagonal", &symmetric, 0, -2, -1)?, 0.5)?;
     let mut total = t!("matmul", q, symmetric)?;
     if let Some(gq) = gq {
         total = t!("add.Tensor", total, gq)?;
     }
-    t!("linalg_solve_triangular", mt(r)?, total; upper = false, left = false)
+    t!("linalg_solve_triangular", mh(r)?, total; upper = false, left = false)
 }
 
 fn svd_spec(c: &Call) -> Specs {
@@ -193,7 +197,7 @@ fn svd_spec(c: &Call) -> Specs {
         s.extend(tail.iter().map(|t| (*t).clone()));
         s
     };
-    let values = plain(&with(&[&k]), a.dtype(), a);
+    let values = plain(&with(&[&k]), a.dtype().to_real(), a);
     if !c.bool("compute_uv")? {
         let empty = || plain(&[SymInt::Int(0)], a.dtype(), a);
         return Ok(vec![empty(), values, empty()]);
@@ -223,9 +227,13 @@ fn svd_grad(b: &Backward) -> Result<Grads> {
                 t!("matmul", t!("mul.Tensor", u, t!("unsqueeze", gs, -2)?)?, v)
             };
         }
-        let skew = |t: Tensor| t!("sub.Tensor", &t, mt(&t)?);
-        let of_u = gu.as_ref().map(|g| skew(t!("matmul", mt(&u)?, g)?)).transpose()?;
-        let of_v = gv.as_ref().map(|g| skew(t!("matmul", &v, mt(g)?)?)).transpose()?;
+        let skew = |t: Tensor| t!("sub.Tensor", &t, mh(&t)?);
+        let of_u = gu.as_ref().map(|g| skew(t!("matmul", mh(&u)?, g)?)).transpose()?;
+        let of_v = gv.as_ref().map(|g| skew(t!("matmul", &v, mh(g)?)?)).transpose()?;
+        let turning = match (&of_u, &of_v) {
+            (Some(x), Some(_)) if x.dtype().is_complex() => Some(t!("diagonal", x, 0, -2, -1)?),
+            _ => None,
+        };
         let squares = t!("mul.Tensor", s, s)?;
         let column = t!("unsqueeze", &squares, -1)?;
         let gaps = t!("sub.Tensor", t!("unsqueeze", squares, -2)?, column)?;
@@ -246,18 +254,23 @@ fn svd_grad(b: &Backward) -> Result<Grads> {
         if let Some(gs) = grad(1) {
             inner = t!("add.Tensor", inner, t!("diag_embed", gs)?)?;
         }
+        // Both vectors of a complex pair may turn together.
+        if let Some(turning) = turning {
+            let share = t!("div.Tensor", turning, t!("mul.Scalar", s, 2)?)?;
+            inner = t!("add.Tensor", inner, t!("diag_embed", share)?)?;
+        }
         match (&gu, &gv) {
             (Some(gu), _) if !m.sym_eq(k.clone())? => {
                 let outer = t!("matmul", &u, inner)?;
                 let scaled = t!("div.Tensor", gu, t!("unsqueeze", s, -2)?)?;
-                let projected = t!("matmul", &u, t!("matmul", mt(&u)?, &scaled)?)?;
+                let projected = t!("matmul", &u, t!("matmul", mh(&u)?, &scaled)?)?;
                 let total = t!("sub.Tensor", t!("add.Tensor", outer, scaled)?, projected)?;
                 t!("matmul", total, v)
             }
             (_, Some(gv)) if !n.sym_eq(k.clone())? => {
                 let outer = t!("matmul", inner, &v)?;
                 let scaled = t!("div.Tensor", gv, t!("unsqueeze", s, -1)?)?;
-                let projected = t!("matmul", t!("matmul", &scaled, mt(&v)?)?, &v)?;
+                let projected = t!("matmul", t!("matmul", &scaled, mh(&v)?)?, &v)?;
                 let total = t!("sub.Tensor", t!("add.Tensor", outer, scaled)?, projected)?;
                 t!("matmul", u, total)
             }
@@ -274,7 +287,7 @@ fn eigh_spec(c: &Call) -> Specs {
         return Err(Error::runtime(format!("Expected UPLO argument to be 'L' or 'U', but got {}", c.str("UPLO")?)));
     }
     let sizes = a.sizes();
-    let values = plain(&sizes[..sizes.len() - 1], a.dtype(), a);
+    let values = plain(&sizes[..sizes.len() - 1], a.dtype().to_real(), a);
     let vectors = if c.bool("compute_v")? { Some(columns(sizes, a.dtype(), a)) } else { plain(&[SymInt::Int(0)], a.dtype(), a) };
     Ok(vec![values, vectors])
 }
@@ -285,11 +298,11 @@ fn eigh_grad(b: &Backward) -> Result<Grads> {
     Grads::one(b, "A", || {
         let Some(gv) = gv else {
             let Some(gl) = gl else { return Err(Error::runtime("linalg.eigh: no gradient came")) };
-            let transposed = mt(vectors)?;
+            let transposed = mh(vectors)?;
             return t!("matmul", t!("mul.Tensor", vectors, t!("unsqueeze", gl, -2)?)?, transposed);
         };
-        let inner = t!("matmul", mt(vectors)?, gv)?;
-        let inner = t!("mul.Scalar", t!("sub.Tensor", &inner, mt(&inner)?)?, 0.5)?;
+        let inner = t!("matmul", mh(vectors)?, gv)?;
+        let inner = t!("mul.Scalar", t!("sub.Tensor", &inner, mh(&inner)?)?, 0.5)?;
         let column = t!("unsqueeze", values, -1)?;
         let gaps = t!("sub.Tensor", t!("unsqueeze", values, -2)?, column)?;
         t!("fill_.Scalar", t!("diagonal", &gaps, 0, -2, -1)?, 1.0)?;
@@ -297,7 +310,7 @@ fn eigh_grad(b: &Backward) -> Result<Grads> {
         if let Some(gl) = gl {
             t!("copy_", t!("diagonal", &inner, 0, -2, -1)?, gl)?;
         }
-        t!("matmul", vectors, t!("matmul", inner, mt(vectors)?)?)
+        t!("matmul", vectors, t!("matmul", inner, mh(vectors)?)?)
     })
 }
 
@@ -306,7 +319,7 @@ fn matrix_sqrth(c: &Call) -> Result<Value> {
     check_square(c.tensor("A")?, "linalg.matrix_sqrth")?;
     let parts = aten!("_linalg_eigh", &c.args[0], "L", true)?.tensors()?;
     let roots = t!("unsqueeze", t!("sqrt", &parts[0])?, -2)?;
-    aten!("matmul", t!("mul.Tensor", &parts[1], roots)?, mt(&parts[1])?)
+    aten!("matmul", t!("mul.Tensor", &parts[1], roots)?, mh(&parts[1])?)
 }
 
 /// A matrix as one with orthonormal columns or rows, times a symmetric one without negative eigenvalues.
@@ -314,7 +327,7 @@ fn polar(c: &Call) -> Result<Value> {
     check_matrix(c.tensor("A")?, "linalg.polar")?;
     let parts = aten!("linalg_svd", &c.args[0], false)?.tensors()?;
     let (u, s, vh) = (&parts[0], &parts[1], &parts[2]);
-    let symmetric = t!("matmul", t!("mul.Tensor", mt(vh)?, t!("unsqueeze", s, -2)?)?, vh)?;
+    let symmetric = t!("matmul", t!("mul.Tensor", mh(vh)?, t!("unsqueeze", s, -2)?)?, vh)?;
     Ok(Value::List(vec![t!("matmul", u, vh)?.into(), symmetric.into()]))
 }
 

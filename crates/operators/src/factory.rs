@@ -178,7 +178,9 @@ fn spaced(c: &Call) -> Specs {
     if steps < 0 {
         return Err(Error::runtime("number of steps must be non-negative"));
     }
-    made(c, vec![steps.into()], default_dtype())
+    let complex = |name: &str| matches!(c.get(name), Value::Complex(..));
+    let dtype = if complex("start") || complex("end") { default_dtype().to_complex() } else { default_dtype() };
+    made(c, vec![steps.into()], dtype)
 }
 
 fn eye(c: &Call) -> Specs {

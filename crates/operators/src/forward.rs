@@ -4,6 +4,7 @@
 //! `forward_reductions`; a name ending in `_t` is an argument's tangent, one ending in `_p` its primal.
 
 use super::common::*;
+use super::complex::conj;
 use diagnostics::error::Result;
 use dispatch::t;
 use dispatch::{Dual, OpBuilder, Value};
@@ -283,8 +284,8 @@ fn register_gradients(b: &mut OpBuilder) {
         sum(
             || t!("sigmoid_backward", d.t("grad_output_t")?, d.t("output_p")?),
             || {
-                let slope = t!("add.Scalar", t!("mul.Scalar", d.t("output_p")?, -2)?, 1)?;
-                mul(&mul(d.t("output_t")?, d.t("grad_output_p")?)?, slope)
+                let slope = t!("add.Scalar", t!("mul.Scalar", conj(d.t("output_p")?)?, -2)?, 1)?;
+                mul(&mul(&conj(d.t("output_t")?)?, d.t("grad_output_p")?)?, slope)
             },
         )
     });
@@ -292,8 +293,8 @@ fn register_gradients(b: &mut OpBuilder) {
         sum(
             || t!("tanh_backward", d.t("grad_output_t")?, d.t("output_p")?),
             || {
-                let slope = mul(&t!("mul.Scalar", d.t("output_p")?, -2)?, d.t("grad_output_p")?)?;
-                mul(d.t("output_t")?, slope)
+                let slope = mul(&t!("mul.Scalar", conj(d.t("output_p")?)?, -2)?, d.t("grad_output_p")?)?;
+                mul(&conj(d.t("output_t")?)?, slope)
             },
         )
     });

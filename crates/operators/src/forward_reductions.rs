@@ -85,7 +85,9 @@ fn dims(d: &Dual) -> Value {
 }
 
 fn variance(d: &Dual) -> Result<Tensor> {
-    let slope = with_dims_kept(d, |b| super::reduce::var_backward(b, d.t("self_t")?))?;
+    let tangent = super::complex::conj(d.t("self_t")?)?;
+    let slope = with_dims_kept(d, |b| super::reduce::var_backward(b, &tangent))?;
+    let slope = if slope.dtype().is_complex() { t!("real", slope)? } else { slope };
     t!("sum.dim_IntList", slope, dims(d), d.arg("keepdim"))
 }
 

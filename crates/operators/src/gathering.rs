@@ -380,7 +380,6 @@ pub fn register(b: &mut OpBuilder) {
         .batch(Batch::Shifted)
         .complex(Complex::ByParts)
         .auto_linear(&["self"])
-        .tags(Tags::COMPLEX_GRAD)
         .grad("GatherBackward", &["index"], |b| {
             Grads::one(b, "self", || {
                 let zeros = t!("new_zeros", b.grad()?, b.sizes("self")?)?;
@@ -388,10 +387,13 @@ pub fn register(b: &mut OpBuilder) {
             })
         });
     b.op("scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", Rule::Fresh(scatter))
+        .complex(Complex::ByParts)
+        .tags(Tags::COMPLEX_GRAD)
         .batch(Batch::Shifted)
         .grad("ScatterBackward", &["index"], scatter_grad)
         .inplace();
     b.op("scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", Rule::Fresh(scatter))
+        .complex(Complex::ByParts)
         .batch(Batch::Shifted)
         .grad("ScatterBackward1", &["index"], scatter_grad)
         .inplace();
@@ -403,6 +405,7 @@ pub fn register(b: &mut OpBuilder) {
         .batch(Batch::Shifted)
         .inplace();
     b.op("scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", Rule::Fresh(scatter))
+        .tags(Tags::COMPLEX_GRAD)
         .doc("Elements added at indices along a dimension.")
         .batch(Batch::Shifted)
         .complex(Complex::ByParts)
@@ -417,6 +420,7 @@ pub fn register(b: &mut OpBuilder) {
         "scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor",
         Rule::Fresh(scatter),
     )
+    .tags(Tags::COMPLEX_GRAD)
     .doc("Elements reduced into indices along a dimension.")
     .batch(Batch::Shifted)
     .grad("ScatterReduceBackward", &["self", "index", "src", "result"], scatter_reduce_grad)
@@ -433,6 +437,8 @@ pub fn register(b: &mut OpBuilder) {
             })
         });
     b.op("index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", Rule::Fresh(index_source))
+        .complex(Complex::ByParts)
+        .tags(Tags::COMPLEX_GRAD)
         .doc("Rows added at indices.")
         .batch(Batch::Rule(super::batch_rules::at_positions))
         .grad("IndexAddBackward", &["index"], |b| {
@@ -443,13 +449,15 @@ pub fn register(b: &mut OpBuilder) {
                 match b.arg("alpha") {
                     Value::Int(SymInt::Int(1)) => Ok(part),
                     Value::Float(1.0) => Ok(part),
-                    alpha => t!("mul.Scalar", part, alpha),
+                    alpha => t!("mul.Scalar", part, super::common::conjugate_number(alpha)),
                 }
             })?;
             Ok(grads)
         })
         .inplace();
     b.op("index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", Rule::Fresh(index_source))
+        .complex(Complex::ByParts)
+        .tags(Tags::COMPLEX_GRAD)
         .doc("Rows copied to indices.")
         .method()
         .autocast(CastPolicy::Promote)
@@ -477,6 +485,7 @@ pub fn register(b: &mut OpBuilder) {
     })
     .inplace();
     b.op("index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", Rule::Fresh(index_fill))
+        .tags(Tags::COMPLEX_GRAD)
         .doc("Rows at indices filled.")
         .complex(Complex::ByParts)
         .grad("IndexFillBackward", &["index"], index_fill_grad)
@@ -488,12 +497,16 @@ pub fn register(b: &mut OpBuilder) {
     b.op("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", Rule::Composite(take_along_dim))
         .doc("Elements by index along a dimension, broadcast.");
     b.op("take(Tensor self, Tensor index) -> Tensor", Rule::Fresh(|c| Ok(like(c.tensor("self")?, c.tensor("index")?.sizes()))))
+        .complex(Complex::ByParts)
+        .tags(Tags::COMPLEX_GRAD)
         .doc("Elements by flat index.")
         .auto_linear(&["self"])
         .grad("TakeBackward", &["self", "index"], |b| {
             Grads::one(b, "self", || t!("put", t!("zeros_like", b.saved("self")?)?, b.saved("index")?, b.grad()?, true))
         });
     b.op("put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", Rule::Fresh(put))
+        .complex(Complex::ByParts)
+        .tags(Tags::COMPLEX_GRAD)
         .doc("Elements set by flat index.")
         .grad("PutBackward", &["index"], |b| {
             let mut grads = Grads::new(b);

@@ -5,6 +5,7 @@ use super::layout::{spec, suggested};
 use super::shapes::{common_device, result_type, wrap_dim, wrap_dims};
 use super::view_composites::{at_least_all, contiguous, reshape};
 use super::views::zeros_of;
+use crate::complex::conj;
 use diagnostics::error::{Error, Result};
 use dispatch::t;
 use dispatch::{Backward, Batch, Call, CastPolicy, Complex, Grad, Grads, OpBuilder, OpClasses, Rule, Tags, Value};
@@ -640,13 +641,15 @@ pub fn register(b: &mut OpBuilder) {
         .tags(Tags::COMPLEX_GRAD)
         .grad("TraceBackward", &[], trace_grad);
     b.op("linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", Rule::Fresh(linalg_cross))
+        .complex(Complex::Product(&["self", "other"]))
+        .tags(Tags::COMPLEX_GRAD)
         .doc("The cross product of vectors of three.")
         .refuses("*b", "cross")
         .refuses("!", "R:expected scalar type {} but found {2}")
         .grad("LinalgCrossBackward", &["self", "other"], |b| {
             let mut grads = Grads::new(b);
-            grads.set(b, "other", || t!("linalg_cross", b.grad()?, b.saved("self")?; dim = b.arg("dim")))?;
-            grads.set(b, "self", || t!("linalg_cross", b.saved("other")?, b.grad()?; dim = b.arg("dim")))?;
+            grads.set(b, "other", || t!("linalg_cross", b.grad()?, conj(b.saved("self")?)?; dim = b.arg("dim")))?;
+            grads.set(b, "self", || t!("linalg_cross", conj(b.saved("other")?)?, b.grad()?; dim = b.arg("dim")))?;
             Ok(grads)
         });
     b.op("cross(Tensor self, Tensor other, int? dim=None) -> Tensor", Rule::Composite(cross)).doc("The cross product of vectors of three.");

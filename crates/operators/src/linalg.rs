@@ -1,5 +1,6 @@
 //! `torch.linalg`: solving and determinants, with derivatives. Factors lie column by column, as LAPACK leaves them.
 
+use super::complex::conj;
 use crate::nll::first;
 use crate::shapes::{broadcast_two, may_be_same};
 use diagnostics::error::{Error, Result};
@@ -19,12 +20,13 @@ fn register_solving(b: &mut OpBuilder) {
         .batch(Batch::Rule(super::batch_rules::check_errors))
         .tags(Tags::ORDERED);
     b.op("linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", Rule::Fresh(inverse_spec))
+        .tags(Tags::COMPLEX_GRAD)
         .doc("The inverse, with a status instead of an error.")
         .autocast(CastPolicy::Fp32)
         .grad("LinalgInvExBackward", &["result"], |b| {
             let inverse = b.result(0)?;
-            let inner = t!("matmul", b.grad()?, mt(inverse)?)?;
-            Grads::one(b, "A", || t!("neg", t!("matmul", mt(inverse)?, inner)?))
+            let inner = t!("matmul", b.grad()?, mh(inverse)?)?;
+            Grads::one(b, "A", || t!("neg", t!("matmul", mh(inverse)?, inner)?))
         })
         .indices_without_grad(&[1]);
     b.op("linalg_inv(Tensor A) -> Tensor", Rule::Composite(inverse)).doc("The inverse of matrices.").autocast(CastPolicy::Fp32);
@@ -32,7 +34,7 @@ fn register_solving(b: &mut OpBuilder) {
     b.op(
         "_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU, Tensor pivots, Tensor info)",
         Rule::Fresh(solve_spec),
-    )
+    ).tags(Tags::COMPLEX_GRAD)
     .grad("LinalgSolveExBackward", &["A", "result", "result1", "result2"], solve_grad)
     .indices_without_grad(&[1, 2, 3]);
     b.op("linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", Rule::Composite(solve))
@@ -77,20 +79,24 @@ fn register_solving(b: &mut OpBuilder) {
             Ok(vec![if left { Some(columns(whole, b.dtype(), b)) } else { plain(&whole, b.dtype(), b) }])
         }),
     )
+    .tags(Tags::COMPLEX_GRAD)
     .doc("Solves a system from its LU factorization.");
     b.op(
         "linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
         Rule::Fresh(triangular_spec),
     )
+    .tags(Tags::COMPLEX_GRAD)
     .doc("Solves a triangular system.")
     .tags(Tags::CONJ_FALLTHROUGH | Tags::NEG_FALLTHROUGH)
     .grad("LinalgSolveTriangularBackward", &["self", "result"], triangular_grad);
     b.op("_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)", Rule::Fresh(det_spec))
+        .tags(Tags::COMPLEX_GRAD)
         .grad("LinalgDetBackward", &["A", "result", "result1", "result2"], det_grad)
         .indices_without_grad(&[1, 2]);
     b.op("linalg_det(Tensor A) -> Tensor", Rule::Composite(|c| first(aten!("_linalg_det", &c.args[0])?))).doc("The determinant.");
     b.op("det(Tensor self) -> Tensor", Rule::Composite(|c| first(aten!("_linalg_det", &c.args[0])?))).doc("The determinant.");
     b.op("_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)", Rule::Fresh(slogdet_spec))
+        .tags(Tags::COMPLEX_GRAD)
         .grad("LinalgSlogdetBackward", &["A", "result", "result2", "result3"], slogdet_grad)
         .indices_without_grad(&[2, 3]);
     for name in ["linalg_slogdet(Tensor A)", "slogdet(Tensor self)"] {
@@ -104,6 +110,9 @@ fn register_solving(b: &mut OpBuilder) {
         "logdet(Tensor self) -> Tensor",
         Rule::Composite(|c| {
             let parts = aten!("_linalg_slogdet", &c.args[0])?.tensors()?;
+            if parts[0].dtype().is_complex() {
+                return aten!("add.Tensor", t!("log", &parts[0])?, &parts[1]);
+            }
             aten!("where.ScalarSelf", t!("eq.Scalar", &parts[0], -1.0)?, f64::NAN, &parts[1])
         }),
     )
@@ -115,6 +124,11 @@ pub(super) type Specs = Result<Vec<Option<TensorSpec>>>;
 /// The matrices' transpose.
 pub(super) fn mt(t: &Tensor) -> Result<Tensor> {
     t!("transpose.int", t, -2, -1)
+}
+
+/// The conjugate of the matrices' transpose.
+pub(super) fn mh(t: &Tensor) -> Result<Tensor> {
+    super::complex::conj(&mt(t)?)
 }
 
 /// A result whose matrices lie column by column.
@@ -305,12 +319,12 @@ fn solve_grad(b: &Backward) -> Result<Grads> {
     let matrix = |t: &Tensor| if vector { t!("unsqueeze", t, -1) } else { Ok(t.clone()) };
     let a = b.saved("A")?;
     let solved = if again(a) {
-        t!("linalg_solve", mt(a)?, matrix(grad)?; left = left)?
+        t!("linalg_solve", mh(a)?, matrix(grad)?; left = left)?
     } else {
         t!("linalg_lu_solve", lu, pivots, matrix(grad)?; left = left, adjoint = true)?
     };
     grads.set(b, "A", || {
-        let x = mt(&matrix(result)?)?;
+        let x = mh(&matrix(result)?)?;
         t!("neg", if left { t!("matmul", &solved, x)? } else { t!("matmul", x, &solved)? })
     })?;
     grads.set(b, "B", || if vector { t!("squeeze.dim", solved, -1) } else { Ok(solved) })?;
@@ -341,10 +355,10 @@ fn triangular_spec(c: &Call) -> Specs {
 fn triangular_grad(b: &Backward) -> Result<Grads> {
     let (mut grads, grad, a, x) = (Grads::new(b), b.grad()?, b.saved("self")?, b.result(0)?);
     let [upper, left, unit] = [b.arg("upper").bool()?, b.arg("left").bool()?, b.arg("unitriangular").bool()?];
-    let solved = t!("linalg_solve_triangular", mt(a)?, grad; upper = !upper, left = left, unitriangular = unit)?;
+    let solved = t!("linalg_solve_triangular", mh(a)?, grad; upper = !upper, left = left, unitriangular = unit)?;
     grads.put(b, "B", Some(solved.clone()))?;
     grads.set(b, "self", || {
-        let x = mt(x)?;
+        let x = mh(x)?;
         let g = t!("neg", if left { t!("matmul", solved, x)? } else { t!("matmul", x, solved)? })?;
         if upper { t!("triu", g, i64::from(unit)) } else { t!("tril", g, -i64::from(unit)) }
     })?;
@@ -362,6 +376,7 @@ fn det_spec(c: &Call) -> Specs {
 fn slogdet_spec(c: &Call) -> Specs {
     let mut specs = det_spec(c)?;
     specs.insert(0, specs[0].clone());
+    specs[1].iter_mut().for_each(|spec| spec.dtype = spec.dtype.to_real());
     Ok(specs)
 }
 
@@ -369,7 +384,12 @@ fn slogdet_spec(c: &Call) -> Specs {
 fn log_det_grad(scale: Tensor, a: &Tensor, lu: Tensor, pivots: &Tensor) -> Result<Tensor> {
     let spread = t!("expand", t!("unsqueeze", scale, -1)?, pivots.sizes())?;
     let diagonal = mt(&t!("diag_embed", spread)?)?;
-    t!("linalg_lu_solve", lu, pivots, diagonal; left = true, adjoint = !a.is_contiguous()?)
+    t!("linalg_lu_solve", lu, pivots, diagonal; left = true, adjoint = !factored_turned(a)?)
+}
+
+/// Whether the factors of a determinant are those of the transpose.
+fn factored_turned(a: &Tensor) -> Result<bool> {
+    Ok(!a.dtype().is_complex() && a.is_contiguous()?)
 }
 
 /// Whether the gradient itself is differentiated: then it must depend on A, which factors do not.
@@ -381,7 +401,7 @@ fn again(a: &Tensor) -> bool {
 fn inverse_scaled(scale: Tensor, a: &Tensor) -> Result<Tensor> {
     let sizes = a.sizes();
     let spread = t!("expand", t!("unsqueeze", scale, -1)?, sizes[..sizes.len() - 1].to_vec())?;
-    t!("linalg_solve", mt(a)?, t!("diag_embed", spread)?)
+    t!("linalg_solve", mh(a)?, t!("diag_embed", spread)?)
 }
 
 fn det_grad(b: &Backward) -> Result<Grads> {
@@ -389,25 +409,38 @@ fn det_grad(b: &Backward) -> Result<Grads> {
     Grads::one(b, "A", || {
         let a = b.saved("A")?;
         if again(a) {
-            return inverse_scaled(t!("mul.Tensor", grad, det)?, a);
+            return inverse_scaled(t!("mul.Tensor", grad, conj(det)?)?, a);
         }
-        let scale = t!("mul.Tensor", grad, det)?;
+        let scale = t!("mul.Tensor", grad, conj(det)?)?;
         let spread = t!("expand", t!("unsqueeze", scale, -1)?, pivots.sizes())?;
         let target = mt(&t!("diag_embed", spread)?)?;
         // A zero on the diagonal would make the system singular.
-        let eps = if a.dtype() == Dtype::Float64 { f64::EPSILON } else { f64::from(f32::EPSILON) };
+        let eps = if matches!(a.dtype(), Dtype::Float64 | Dtype::Complex128) { f64::EPSILON } else { f64::from(f32::EPSILON) };
         let zero = t!("eq.Scalar", t!("diagonal", lu, 0, -2, -1)?, 0.0)?;
         let lift = t!("where.Scalar", zero, eps, 0.0)?;
         let lift = if lift.dtype() == a.dtype() { lift } else { t!("to.dtype", lift, a.dtype())? };
         let lu = t!("add.Tensor", lu, t!("diag_embed", lift)?)?;
-        t!("linalg_lu_solve", lu, pivots, target; left = true, adjoint = !a.is_contiguous()?)
+        t!("linalg_lu_solve", lu, pivots, target; left = true, adjoint = !factored_turned(a)?)
     })
 }
 
 fn slogdet_grad(b: &Backward) -> Result<Grads> {
     let mut grads = Grads::new(b);
-    // The sign of a real determinant has no slope.
-    let Some(grad) = b.grads.get(1).and_then(Option::as_ref) else { return Ok(grads) };
+    let grad = match (b.grads.first().and_then(Option::as_ref), b.grads.get(1).and_then(Option::as_ref)) {
+        // The direction of a determinant turns; the sign of a real one has no slope.
+        (Some(of_sign), of_log) if of_sign.dtype().is_complex() => {
+            let turning = t!("imag", t!("mul.Tensor", conj(of_sign)?, b.result(0)?)?)?;
+            let turning = t!("mul.Scalar", turning, Value::Complex(0.0, -1.0))?;
+            match of_log {
+                Some(of_log) => t!("add.Tensor", of_log, turning)?,
+                None => turning,
+            }
+        }
+        (_, Some(of_log)) => of_log.clone(),
+        _ => return Ok(grads),
+    };
+    let a = b.saved("A")?;
+    let grad = if a.dtype().is_complex() && !grad.dtype().is_complex() { t!("to.dtype", grad, a.dtype())? } else { grad };
     grads.set(b, "A", || {
         if again(b.saved("A")?) {
             inverse_scaled(grad.clone(), b.saved("A")?)

@@ -16,6 +16,7 @@ pub const SUM: i64 = 2;
 /// Registers the family.
 pub fn register(b: &mut OpBuilder) {
     b.op("mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor", Rule::Fresh(pair_spec))
+        .refuses("c", "mse_cpu")
         .doc("The mean squared difference.")
         .function()
         .autocast(CastPolicy::Fp32)
@@ -31,6 +32,7 @@ pub fn register(b: &mut OpBuilder) {
         .function()
         .autocast(CastPolicy::Fp32);
     b.op("smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor", Rule::Fresh(smooth_l1_spec))
+        .refuses("c", "smooth_l1_cpu")
         .doc("Squares near zero, absolute values beyond.")
         .function()
         .autocast(CastPolicy::Fp32)
@@ -42,6 +44,7 @@ pub fn register(b: &mut OpBuilder) {
         Rule::Fresh(grad_spec),
     );
     b.op("huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor", Rule::Fresh(huber_spec))
+        .refuses("c", "huber_cpu")
         .doc("Squares near zero, absolute values beyond.")
         .function()
         .autocast(CastPolicy::Fp32)

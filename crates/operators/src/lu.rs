@@ -1,8 +1,8 @@
 //! `torch.linalg`: the LU factorization in its several forms, with derivatives. A = P L U.
 
-use super::linalg::{Specs, check_info, check_matrix, columns, mt, plain};
+use super::linalg::{Specs, check_info, check_matrix, columns, mh, plain};
 use diagnostics::error::{Error, Result};
-use dispatch::{Backward, CastPolicy, Grads, OpBuilder, Rule, Value};
+use dispatch::{Backward, CastPolicy, Grads, OpBuilder, Rule, Tags, Value};
 use dispatch::{aten, t};
 use shape::SymInt;
 use tensor::{Dtype, Tensor};
@@ -21,6 +21,7 @@ pub fn register(b: &mut OpBuilder) {
             Ok(vec![Some(columns(sizes.clone(), a.dtype(), a)), plain(&rows, Dtype::Int32, a), plain(&sizes[..lead], Dtype::Int32, a)])
         }),
     )
+    .tags(Tags::COMPLEX_GRAD)
     .grad("LinalgLuFactorExBackward", &["result", "result1"], |b| {
         let (lu, pivots, grad) = (b.result(0)?, b.result(1)?, b.grad()?);
         Grads::one(b, "A", || {
@@ -54,6 +55,7 @@ pub fn register(b: &mut OpBuilder) {
             parts_spec(c.tensor("A")?, c.bool("pivot")?)
         }),
     )
+    .tags(Tags::COMPLEX_GRAD)
     .doc("The factors P, L and U.")
     .grad("LinalgLuBackward", &["result", "result1", "result2"], |b| {
         let (of_l, of_u) = (given(b, 1), given(b, 2));
@@ -85,7 +87,7 @@ pub fn register(b: &mut OpBuilder) {
             }
             Ok(specs)
         }),
-    ).doc("The factors P, L and U of an LU factorization.")
+    ).tags(Tags::COMPLEX_GRAD).doc("The factors P, L and U of an LU factorization.")
     .grad("LuUnpackBackward", &[], |b| {
         let (of_l, of_u, sizes) = (given(b, 1), given(b, 2), b.sizes("LU_data")?);
         Grads::one(b, "LU_data", || {
@@ -150,7 +152,7 @@ fn parts_spec(a: &Tensor, pivot: bool) -> Specs {
 
 /// Solves with a triangular factor's transpose: `T^-T x` or, from the right, `x T^-T`.
 fn against(factor: &Tensor, x: Tensor, upper: bool, left: bool) -> Result<Tensor> {
-    t!("linalg_solve_triangular", mt(factor)?, x; upper = !upper, left = left, unitriangular = !upper)
+    t!("linalg_solve_triangular", mh(factor)?, x; upper = !upper, left = left, unitriangular = !upper)
 }
 
 /// The gradient of A from those of the factors.
@@ -161,15 +163,15 @@ fn factor_grad(of_l: Option<Tensor>, of_u: Option<Tensor>, p: &Tensor, l: &Tenso
     let tail = |x: &Tensor, dim: i64, size: &SymInt| t!("narrow", x, dim, k.clone(), size - &k);
     let (wide, tall) = (m.sym_lt(n.clone())?, n.sym_lt(m.clone())?);
     let (l1, u1) = (head(l, -2)?, head(u, -1)?);
-    let mut lower = of_l.as_ref().map(|g| t!("matmul", mt(&l1)?, head(g, -2)?)).transpose()?;
-    let mut upper = of_u.as_ref().map(|g| t!("matmul", head(g, -1)?, mt(&u1)?)).transpose()?;
+    let mut lower = of_l.as_ref().map(|g| t!("matmul", mh(&l1)?, head(g, -2)?)).transpose()?;
+    let mut upper = of_u.as_ref().map(|g| t!("matmul", head(g, -1)?, mh(&u1)?)).transpose()?;
     // What a factor has beyond the square part also moves the square part.
     if wide && let Some(g) = &of_u {
-        let cross = t!("neg", t!("matmul", tail(g, -1, &n)?, mt(&tail(u, -1, &n)?)?)?)?;
+        let cross = t!("neg", t!("matmul", tail(g, -1, &n)?, mh(&tail(u, -1, &n)?)?)?)?;
         lower = Some(sum(lower, Some(cross))?);
     }
     if tall && let Some(g) = &of_l {
-        let cross = t!("neg", t!("matmul", mt(&tail(l, -2, &m)?)?, tail(g, -2, &m)?)?)?;
+        let cross = t!("neg", t!("matmul", mh(&tail(l, -2, &m)?)?, tail(g, -2, &m)?)?)?;
         upper = Some(sum(upper, Some(cross))?);
     }
     let lower = lower.map(|x| t!("tril", x, -1)).transpose()?;
@@ -201,18 +203,18 @@ fn solve_grad(b: &Backward) -> Result<Grads> {
     grads.set(b, "B", || t!("linalg_lu_solve", lu, pivots, grad; left = left, adjoint = !adjoint))?;
     grads.set(b, "LU", || {
         // From the right, the transposed system is solved from the left.
-        let (x, g) = if left { (x.clone(), grad.clone()) } else { (mt(x)?, mt(grad)?) };
+        let (x, g) = if left { (x.clone(), grad.clone()) } else { (mh(x)?, mh(grad)?) };
         let parts = aten!("lu_unpack", lu, pivots)?.tensors()?;
         let (p, l, u) = (&parts[0], &parts[1], &parts[2]);
         let (of_l, of_u) = if adjoint == left {
-            let z = t!("matmul", mt(p)?, x)?;
-            let inner = t!("linalg_solve_triangular", l, t!("matmul", mt(p)?, g)?; upper = false, unitriangular = true)?;
+            let z = t!("matmul", mh(p)?, x)?;
+            let inner = t!("linalg_solve_triangular", l, t!("matmul", mh(p)?, g)?; upper = false, unitriangular = true)?;
             let outer = t!("linalg_solve_triangular", u, &inner; upper = true)?;
-            (t!("matmul", &z, mt(&inner)?)?, t!("matmul", t!("matmul", mt(l)?, z)?, mt(&outer)?)?)
+            (t!("matmul", &z, mh(&inner)?)?, t!("matmul", t!("matmul", mh(l)?, z)?, mh(&outer)?)?)
         } else {
             let inner = against(u, g, true, true)?;
             let outer = against(l, inner.clone(), false, true)?;
-            (t!("matmul", outer, mt(&t!("matmul", u, &x)?)?)?, t!("matmul", inner, mt(&x)?)?)
+            (t!("matmul", outer, mh(&t!("matmul", u, &x)?)?)?, t!("matmul", inner, mh(&x)?)?)
         };
         t!("neg", t!("add.Tensor", t!("tril", of_l, -1)?, t!("triu", of_u)?)?)
     })?;

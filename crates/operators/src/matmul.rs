@@ -7,7 +7,7 @@ use crate::matrix::cpp_name;
 use crate::shapes::{broadcast_two, dim_of, wrap_dims};
 use diagnostics::error::{Error, Result};
 use dispatch::t;
-use dispatch::{Backward, Call, CastPolicy, Grad, Grads, Key, OpBuilder, Rule, Value, has_layer, modes};
+use dispatch::{Backward, Call, CastPolicy, Complex, Grad, Grads, Key, OpBuilder, Rule, Value, has_layer, modes};
 use shape::{Relation, SymInt};
 use tensor::{Tensor, TensorSpec};
 
@@ -44,7 +44,7 @@ pub fn register(b: &mut OpBuilder) {
     b.op(
         "_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, int unroll_dim=1) -> Tensor",
         Rule::Fresh(trilinear_spec),
-    )
+    ).complex(Complex::Product(&["i1", "i2", "i3"]))
     .grad("TrilinearBackward", &["i1", "i2", "i3"], trilinear_grad);
 }
 

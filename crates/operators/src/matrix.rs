@@ -17,7 +17,7 @@ pub fn register(b: &mut OpBuilder) {
         .classes(OpClasses::COMPUTE_INTENSIVE)
         .autocast(CastPolicy::LowerPrecisionFp)
         .batch(Batch::Rule(super::batch_rules::matrix_product))
-        .complex(Complex::Product("self", "mat2"))
+        .complex(Complex::Product(&["self", "mat2"]))
         .tags(Tags::COMPLEX_GRAD | Tags::CONJ_FALLTHROUGH)
         .grad("MmBackward", &["self", "mat2"], mm_grad)
         .serves(&[("self", "mat2"), ("mat2", "self")]);
@@ -32,11 +32,13 @@ pub fn register(b: &mut OpBuilder) {
         .classes(OpClasses::COMPUTE_INTENSIVE)
         .autocast(CastPolicy::LowerPrecisionFp)
         .batch(Batch::Rule(super::batch_rules::matrix_product))
-        .complex(Complex::Product("self", "mat2"))
+        .complex(Complex::Product(&["self", "mat2"]))
         .tags(Tags::COMPLEX_GRAD | Tags::CONJ_FALLTHROUGH)
         .grad("BmmBackward", &["self", "mat2"], bmm_grad)
         .serves(&[("self", "mat2"), ("mat2", "self")]);
     b.op("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", Rule::Fresh(addmm_spec))
+        .complex(Complex::Product(&["mat1", "mat2"]))
+        .tags(Tags::COMPLEX_GRAD)
         .doc("`beta * self + alpha * (mat1 @ mat2)`.")
         .classes(OpClasses::COMPUTE_INTENSIVE)
         .autocast(CastPolicy::LowerPrecisionFp)
@@ -46,6 +48,7 @@ pub fn register(b: &mut OpBuilder) {
         .serves(&[("mat1", "mat2"), ("mat2", "mat1")])
         .inplace();
     b.op("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", Rule::Fresh(baddbmm_spec))
+        .complex(Complex::Product(&["batch1", "batch2"]))
         .doc("`beta * self + alpha * (batch1 @ batch2)`, batch by batch.")
         .autocast(CastPolicy::LowerPrecisionFp)
         .batch(Batch::Composed(super::batch_composed::baddbmm))
@@ -54,6 +57,7 @@ pub fn register(b: &mut OpBuilder) {
         .serves(&[("batch1", "batch2"), ("batch2", "batch1")])
         .inplace();
     b.op("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", Rule::Fresh(addbmm_spec))
+        .complex(Complex::Product(&["batch1", "batch2"]))
         .doc("`beta * self + alpha * sum(batch1 @ batch2)`.")
         .autocast(CastPolicy::LowerPrecisionFp)
         .batch(Batch::Composed(super::batch_composed::addbmm))
@@ -64,11 +68,13 @@ pub fn register(b: &mut OpBuilder) {
     b.op("mv(Tensor self, Tensor vec) -> Tensor", Rule::Fresh(mv_spec))
         .doc("The product of a matrix and a vector.")
         .batch(Batch::Rule(super::batch_rules::mv))
-        .complex(Complex::Product("self", "vec"))
+        .complex(Complex::Product(&["self", "vec"]))
         .tags(Tags::COMPLEX_GRAD | Tags::HOLOMORPHIC)
         .grad("MvBackward", &["self", "vec"], mv_grad)
         .serves(&[("self", "vec"), ("vec", "self")]);
     b.op("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", Rule::Fresh(addmv_spec))
+        .complex(Complex::Product(&["mat", "vec"]))
+        .tags(Tags::COMPLEX_GRAD)
         .doc("`beta * self + alpha * (mat @ vec)`.")
         .batch(Batch::Composed(super::batch_composed::addmv))
         .grad("AddmvBackward", &["mat", "vec"], addmv_grad)
@@ -77,18 +83,20 @@ pub fn register(b: &mut OpBuilder) {
     b.op("dot(Tensor self, Tensor tensor) -> Tensor", Rule::Fresh(dot_spec))
         .doc("The product of two vectors.")
         .batch(Batch::Rule(super::batch_rules::dot))
-        .complex(Complex::Product("self", "tensor"))
+        .complex(Complex::Product(&["self", "tensor"]))
         .tags(Tags::COMPLEX_GRAD | Tags::HOLOMORPHIC | Tags::CONJ_FALLTHROUGH)
         .grad("DotBackward", &["self", "tensor"], dot_grad)
         .serves(&[("self", "tensor"), ("tensor", "self")]);
     b.op("vdot(Tensor self, Tensor other) -> Tensor", Rule::Fresh(vdot_spec))
         .doc("The product of two vectors, the first conjugated.")
         .batch(Batch::Rule(super::batch_rules::dot))
-        .complex(Complex::Product("self", "other"))
+        .complex(Complex::Product(&["self", "other"]))
         .tags(Tags::COMPLEX_GRAD | Tags::CONJ_FALLTHROUGH)
         .grad("VdotBackward", &["self", "other"], vdot_grad)
         .serves(&[("self", "other"), ("other", "self")]);
     b.op("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", Rule::Fresh(addr_spec))
+        .complex(Complex::Product(&["vec1", "vec2"]))
+        .tags(Tags::COMPLEX_GRAD)
         .doc("`beta * self + alpha * outer(vec1, vec2)`.")
         .grad("AddrBackward", &["vec1", "vec2"], addr_grad)
         .serves(&[("vec1", "vec2"), ("vec2", "vec1")])
@@ -372,15 +380,15 @@ fn addr_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     Ok(vec![Some(TensorSpec::strided(sizes, strides, dtype, input.device()))])
 }
 
-/// `t * factor`, unless the factor is one.
-pub fn maybe_multiply(t: Tensor, factor: &Value) -> Result<Tensor> {
+/// A gradient times the conjugate of a factor, unless the factor is one.
+fn multiply_back(t: Tensor, factor: &Value) -> Result<Tensor> {
     let is_one = match factor {
         Value::Int(i) => i.statically_eq(1),
         Value::Float(f) => *f == 1.0,
         Value::Bool(b) => *b,
         _ => false,
     };
-    if is_one { Ok(t) } else { t!("mul.Scalar", t, factor) }
+    if is_one { Ok(t) } else { t!("mul.Scalar", t, super::common::conjugate_number(factor)) }
 }
 
 fn column_major(spec: &TensorSpec) -> Result<bool> {
@@ -392,14 +400,14 @@ fn column_major(spec: &TensorSpec) -> Result<bool> {
 fn mat1_grad(grad: &Tensor, mat2: &Tensor, mat1: &TensorSpec, alpha: &Value) -> Result<Tensor> {
     let product =
         if column_major(mat1)? { t!("t", t!("mm", conj(mat2)?, t!("t", grad)?)?)? } else { t!("mm", grad, conj(&t!("t", mat2)?)?)? };
-    maybe_multiply(product, alpha)
+    multiply_back(product, alpha)
 }
 
 /// The gradient of a product's second matrix.
 fn mat2_grad(grad: &Tensor, mat1: &Tensor, mat2: &TensorSpec, alpha: &Value) -> Result<Tensor> {
     let product =
         if column_major(mat2)? { t!("t", t!("mm", t!("t", grad)?, conj(mat1)?)?)? } else { t!("mm", conj(&t!("t", mat1)?)?, grad)? };
-    maybe_multiply(product, alpha)
+    multiply_back(product, alpha)
 }
 
 fn mm_grad(b: &Backward) -> Result<Grads> {
@@ -413,7 +421,7 @@ fn addmm_grad(b: &Backward) -> Result<Grads> {
     let (mut grads, grad, alpha) = (Grads::new(b), b.grad()?, b.arg("alpha"));
     grads.set(b, "mat1", || mat1_grad(grad, b.saved("mat2")?, b.spec("mat1")?, alpha))?;
     grads.set(b, "mat2", || mat2_grad(grad, b.saved("mat1")?, b.spec("mat2")?, alpha))?;
-    grads.set(b, "self", || maybe_multiply(grad.clone(), b.arg("beta")))?;
+    grads.set(b, "self", || multiply_back(grad.clone(), b.arg("beta")))?;
     Ok(grads)
 }
 
@@ -431,9 +439,9 @@ fn bmm_grad(b: &Backward) -> Result<Grads> {
 
 fn baddbmm_grad(b: &Backward) -> Result<Grads> {
     let (mut grads, grad, alpha) = (Grads::new(b), b.grad()?, b.arg("alpha"));
-    grads.set(b, "batch1", || maybe_multiply(t!("bmm", grad, batch_adjoint(b.saved("batch2")?)?)?, alpha))?;
-    grads.set(b, "batch2", || maybe_multiply(t!("bmm", batch_adjoint(b.saved("batch1")?)?, grad)?, alpha))?;
-    grads.set(b, "self", || maybe_multiply(grad.clone(), b.arg("beta")))?;
+    grads.set(b, "batch1", || multiply_back(t!("bmm", grad, batch_adjoint(b.saved("batch2")?)?)?, alpha))?;
+    grads.set(b, "batch2", || multiply_back(t!("bmm", batch_adjoint(b.saved("batch1")?)?, grad)?, alpha))?;
+    grads.set(b, "self", || multiply_back(grad.clone(), b.arg("beta")))?;
     Ok(grads)
 }
 
@@ -441,9 +449,9 @@ fn addbmm_grad(b: &Backward) -> Result<Grads> {
     let (mut grads, grad, alpha) = (Grads::new(b), b.grad()?, b.arg("alpha"));
     let (first, second) = (b.sizes("batch1")?, b.sizes("batch2")?);
     let batched = || t!("expand", t!("unsqueeze", grad, 0)?, vec![first[0].clone(), first[1].clone(), second[2].clone()]);
-    grads.set(b, "batch1", || maybe_multiply(t!("bmm", batched()?, batch_adjoint(b.saved("batch2")?)?)?, alpha))?;
-    grads.set(b, "batch2", || maybe_multiply(t!("bmm", batch_adjoint(b.saved("batch1")?)?, batched()?)?, alpha))?;
-    grads.set(b, "self", || maybe_multiply(grad.clone(), b.arg("beta")))?;
+    grads.set(b, "batch1", || multiply_back(t!("bmm", batched()?, batch_adjoint(b.saved("batch2")?)?)?, alpha))?;
+    grads.set(b, "batch2", || multiply_back(t!("bmm", batch_adjoint(b.saved("batch1")?)?, batched()?)?, alpha))?;
+    grads.set(b, "self", || multiply_back(grad.clone(), b.arg("beta")))?;
     Ok(grads)
 }
 
@@ -456,9 +464,9 @@ fn mv_grad(b: &Backward) -> Result<Grads> {
 
 fn addmv_grad(b: &Backward) -> Result<Grads> {
     let (mut grads, grad, alpha) = (Grads::new(b), b.grad()?, b.arg("alpha"));
-    grads.set(b, "mat", || maybe_multiply(t!("ger", grad, b.saved("vec")?)?, alpha))?;
-    grads.set(b, "self", || maybe_multiply(grad.clone(), b.arg("beta")))?;
-    grads.set(b, "vec", || maybe_multiply(t!("mv", t!("t", b.saved("mat")?)?, grad)?, alpha))?;
+    grads.set(b, "mat", || multiply_back(t!("ger", grad, conj(b.saved("vec")?)?)?, alpha))?;
+    grads.set(b, "self", || multiply_back(grad.clone(), b.arg("beta")))?;
+    grads.set(b, "vec", || multiply_back(t!("mv", conj(&t!("t", b.saved("mat")?)?)?, grad)?, alpha))?;
     Ok(grads)
 }
 
@@ -478,8 +486,8 @@ fn vdot_grad(b: &Backward) -> Result<Grads> {
 
 fn addr_grad(b: &Backward) -> Result<Grads> {
     let (mut grads, grad, alpha) = (Grads::new(b), b.grad()?, b.arg("alpha"));
-    grads.set(b, "self", || maybe_multiply(grad.clone(), b.arg("beta")))?;
-    grads.set(b, "vec1", || maybe_multiply(t!("mv", grad, b.saved("vec2")?)?, alpha))?;
-    grads.set(b, "vec2", || maybe_multiply(t!("mv", t!("t", grad)?, b.saved("vec1")?)?, alpha))?;
+    grads.set(b, "self", || multiply_back(grad.clone(), b.arg("beta")))?;
+    grads.set(b, "vec1", || multiply_back(t!("mv", grad, conj(b.saved("vec2")?)?)?, alpha))?;
+    grads.set(b, "vec2", || multiply_back(t!("mv", t!("t", grad)?, conj(b.saved("vec1")?)?)?, alpha))?;
     Ok(grads)
 }

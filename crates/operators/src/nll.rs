@@ -38,7 +38,7 @@ pub fn register(b: &mut OpBuilder) {
     b.op(
         "nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)",
         Rule::Fresh(forward_spec),
-    ).function().batch(Batch::Decomposed)
+    ).refuses("c", "nll_loss_out_frame").function().batch(Batch::Decomposed)
     .grad("NllLossBackward", &["self", "target", "weight", "result1"], |b| {
         let (input, target, weight, total) = (b.saved("self")?, b.saved("target")?, b.opt_saved("weight")?, b.result(1)?);
         Grads::one(b, "self", || {

@@ -20,6 +20,7 @@ pub fn register(b: &mut OpBuilder) {
         "native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
         Rule::Fresh(layer_norm_spec),
     )
+    .refuses("c", "LayerNormKernelImpl")
     .doc("Layer normalization, with means and inverse deviations.")
     .batch(Batch::Rule(super::batch_rules::native_layer_norm))
     .grad("NativeLayerNormBackward", &["input", "weight", "bias", "result1", "result2"], layer_norm_grad)
@@ -46,7 +47,7 @@ pub fn register(b: &mut OpBuilder) {
     b.op(
         "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
         Rule::Fresh(group_norm_spec),
-    ).doc("Group normalization, with means and inverse deviations.")
+    ).refuses("c", "GroupNormKernelImpl").doc("Group normalization, with means and inverse deviations.")
     .grad("NativeGroupNormBackward", &["input", "weight", "result1", "result2"], group_norm_grad);
     b.op(
         "native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N, SymInt C, SymInt HxW, int group, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
@@ -62,7 +63,7 @@ fn register_batch_norm(b: &mut OpBuilder) {
     b.op(
         "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
         Rule::Composite(native_batch_norm),
-    ).doc("Batch normalization, with means and inverse deviations.").tags(Tags::APART_IN_EXPORT);
+    ).refuses("c", "batch_norm").doc("Batch normalization, with means and inverse deviations.").tags(Tags::APART_IN_EXPORT);
     b.op(
         "cudnn_batch_norm(Tensor input, Tensor weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float exponential_average_factor, float epsilon) -> (Tensor, Tensor, Tensor, Tensor)",
         Rule::Composite(cudnn_batch_norm),
@@ -71,7 +72,7 @@ fn register_batch_norm(b: &mut OpBuilder) {
     b.op(
         "_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
         Rule::Fresh(batch_norm_spec),
-    )
+    ).refuses("c", "batch_norm")
     .grad("NativeBatchNormBackward", saves, batch_norm_grad)
     .indices_without_grad(&[1, 2]);
     b.op(
@@ -94,7 +95,7 @@ fn register_batch_norm(b: &mut OpBuilder) {
     b.op(
         "_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
         Rule::Fresh(batch_norm_spec),
-    )
+    ).refuses("c", "batch_norm")
     .grad("NativeBatchNormBackward", &["input", "weight", "result1", "result2"], batch_norm_grad)
     .indices_without_grad(&[1, 2]);
     b.op(

@@ -1,6 +1,7 @@
 //! Norms, distances and log-sum-exp.
 
 use super::common::*;
+use super::complex::conj;
 use super::reduce::{float_dtype, reduced, unsqueeze_multiple};
 use super::shapes::wrap_dim;
 use diagnostics::error::{Error, Result};
@@ -156,9 +157,10 @@ pub fn register(b: &mut OpBuilder) {
         Rule::Fresh(|c| {
             let x = c.tensor("self")?;
             let dtype = super::shapes::result_type(&[c.get("self"), c.get("other")])?;
-            Ok(vec![Some(TensorSpec::contiguous(vec![], dtype, x.device()))])
+            Ok(vec![Some(TensorSpec::contiguous(vec![], dtype.to_real(), x.device()))])
         }),
     )
+    .tags(Tags::COMPLEX_GRAD)
     .doc("The norm of a difference.")
     .refuses("i", "norm(): input dtype should be either floating point or complex. Got {} instead.");
     b.tags(Tags::REDUCTION).grad("DistBackward", &["self", "other", "result"], dist_backward);
@@ -169,6 +171,7 @@ pub fn register(b: &mut OpBuilder) {
             Ok(vec![reduced(c, dtype)?])
         }),
     )
+    .tags(Tags::COMPLEX_GRAD)
     .doc("The logarithm of the sum of exponentials.")
     .batch(Batch::Shifted);
     b.tags(Tags::REDUCTION).grad("LogsumexpBackward", &["self", "result"], |b| {
@@ -179,7 +182,7 @@ pub fn register(b: &mut OpBuilder) {
                 grad = unsqueeze_multiple(&grad, b.arg("dim"), x.dim())?;
                 result = unsqueeze_multiple(&result, b.arg("dim"), x.dim())?;
             }
-            t!("mul.Tensor", grad, t!("exp", t!("sub.Tensor", x, result)?)?)
+            t!("mul.Tensor", grad, conj(&t!("exp", t!("sub.Tensor", x, result)?)?)?)
         })
     });
 }

@@ -5,7 +5,7 @@ use crate::pooling::spatial;
 use crate::shapes::may_be_same;
 use diagnostics::error::{Error, Result};
 use dispatch::t;
-use dispatch::{Call, CastPolicy, Grads, OpBuilder, Rule};
+use dispatch::{Call, CastPolicy, Complex, Grads, OpBuilder, Rule, Tags};
 use shape::SymInt;
 use tensor::{MemoryFormat, Tensor, TensorSpec};
 
@@ -30,6 +30,8 @@ pub fn register(b: &mut OpBuilder) {
             Grads::one(b, "self", || t!("channel_shuffle", b.grad()?, groups))
         });
     b.op("im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", Rule::Fresh(im2col))
+        .complex(Complex::ByParts)
+        .tags(Tags::COMPLEX_GRAD)
         .doc("Patches of images as columns.")
         .function()
         .auto_linear(&["self"])
@@ -43,6 +45,8 @@ pub fn register(b: &mut OpBuilder) {
         "col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
         Rule::Fresh(col2im),
     )
+    .complex(Complex::ByParts)
+    .tags(Tags::COMPLEX_GRAD)
     .doc("Sums of patches back into an image.")
     .function()
     .auto_linear(&["self"])
@@ -53,6 +57,8 @@ pub fn register(b: &mut OpBuilder) {
     for n in 1..=3usize {
         let pads = 2 * n;
         b.op(&format!("reflection_pad{n}d(Tensor self, SymInt[{pads}] padding) -> Tensor"), Rule::Fresh(padded))
+            .complex(Complex::ByParts)
+            .tags(Tags::COMPLEX_GRAD)
             .doc("Borders by reflection.")
             .auto_linear(&["self"])
             .grad(["ReflectionPad1DBackward", "ReflectionPad2DBackward", "ReflectionPad3DBackward"][n - 1], &["self"], |b| {
@@ -64,6 +70,8 @@ pub fn register(b: &mut OpBuilder) {
                 })
             });
         b.op(&format!("replication_pad{n}d(Tensor self, SymInt[{pads}] padding) -> Tensor"), Rule::Fresh(padded))
+            .complex(Complex::ByParts)
+            .tags(Tags::COMPLEX_GRAD)
             .doc("Borders by repetition.")
             .autocast(CastPolicy::Fp32)
             .auto_linear(&["self"])
@@ -86,7 +94,9 @@ pub fn register(b: &mut OpBuilder) {
                     let format = if keeps_format(c, input) { suggested(input) } else { MemoryFormat::Contiguous };
                     Ok(vec![Some(spec(input.sizes(), format, input))])
                 }),
-            );
+            )
+            .complex(Complex::ByParts)
+            .tags(Tags::COMPLEX_GRAD);
         }
     }
     b.at("reflection_pad1d").autocast(CastPolicy::Fp32).refuses("b", "reflection_pad1d");

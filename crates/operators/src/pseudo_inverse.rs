@@ -1,6 +1,6 @@
 //! `torch.linalg`: pseudo-inverses, least squares, ranks, conditions, the matrix exponential; and the older names of factorizations.
 
-use super::linalg::{Specs, check_matrix, check_square, columns, inverse_spec, mt, plain};
+use super::linalg::{Specs, check_matrix, check_square, columns, inverse_spec, mh, plain};
 use diagnostics::error::{Error, Result};
 use dispatch::{Backward, Call, CastPolicy, Grads, OpBuilder, Rule, Tags, Value};
 use dispatch::{aten, t};
@@ -22,9 +22,10 @@ pub fn register(b: &mut OpBuilder) {
             Ok(vec![plain(&a.sizes(), a.dtype(), a)])
         }),
     )
+    .tags(Tags::COMPLEX_GRAD)
     .doc("The exponential of matrices.")
     .grad("LinalgMatrixExpBackward", &["self"], |b| {
-        let (a, g) = (mt(b.saved("self")?)?, b.grad()?);
+        let (a, g) = (mh(b.saved("self")?)?, b.grad()?);
         // The exponential of a block matrix holds the derivative in its corner.
         Grads::one(b, "self", || {
             let n = a.size(a.dim() - 1);
@@ -52,12 +53,12 @@ fn transposed_spec(c: &Call) -> Specs {
 
 fn pinv_grad(g: &Tensor, inverse: &Tensor, a: &Tensor) -> Result<Tensor> {
     let mm = |x: &Tensor, y: &Tensor| t!("matmul", x, y);
-    let (gh, inverse_h) = (mt(g)?, mt(inverse)?);
+    let (gh, inverse_h) = (mh(g)?, mh(inverse)?);
     let (m, n) = (a.size(a.dim() - 2), a.size(a.dim() - 1));
     if !n.sym_lt(m)? {
         let k = mm(&gh, inverse)?;
         let turned = mm(&k, &inverse_h)?;
-        let first = t!("sub.Tensor", turned.clone(), mt(&mm(inverse, &k)?)?)?;
+        let first = t!("sub.Tensor", turned.clone(), mh(&mm(inverse, &k)?)?)?;
         let second = t!("sub.Tensor", first, mm(&mm(a, inverse)?, &turned)?)?;
         let rest = t!("sub.Tensor", gh, mm(&k, a)?)?;
         return t!("add.Tensor", second, mm(&mm(&inverse_h, inverse)?, &rest)?);
@@ -65,7 +66,7 @@ fn pinv_grad(g: &Tensor, inverse: &Tensor, a: &Tensor) -> Result<Tensor> {
     let k = mm(inverse, &gh)?;
     let turned = mm(&inverse_h, &k)?;
     let rest = t!("sub.Tensor", gh, mm(a, &k)?)?;
-    let first = t!("sub.Tensor", mm(&mm(&rest, inverse)?, &inverse_h)?, mt(&mm(&k, inverse)?)?)?;
+    let first = t!("sub.Tensor", mm(&mm(&rest, inverse)?, &inverse_h)?, mh(&mm(&k, inverse)?)?)?;
     let second = t!("add.Tensor", first, &turned)?;
     t!("sub.Tensor", second, mm(&mm(&turned, inverse)?, a)?)
 }
@@ -75,6 +76,7 @@ fn register_inverses(b: &mut OpBuilder) {
         "linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
         Rule::Fresh(transposed_spec),
     )
+    .tags(Tags::COMPLEX_GRAD)
     .grad("LinalgPinvBackward", &["self", "result"], |b| Grads::one(b, "self", || pinv_grad(b.grad()?, b.result(0)?, b.saved("self")?)));
     fn tolerance(c: &Call, name: &str) -> Result<Value> {
         let a = c.tensor("self")?;
@@ -107,7 +109,7 @@ fn register_inverses(b: &mut OpBuilder) {
     b.op(
         "linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)",
         Rule::Fresh(lstsq_spec),
-    ).doc("The least squares solution.").autocast(CastPolicy::Fp32)
+    ).tags(Tags::COMPLEX_GRAD).doc("The least squares solution.").autocast(CastPolicy::Fp32)
     .grad("LinalgLstsqBackward", &["self", "b", "result"], lstsq_grad)
     .indices_without_grad(&[2, 3]);
 }
@@ -146,10 +148,11 @@ fn lstsq_spec(c: &Call) -> Specs {
     let least = a.size(lead).min(&n);
     let mut values = batch.to_vec();
     values.push(least);
-    let none = || plain(&[SymInt::Int(0)], a.dtype(), a);
-    let residuals = if tall && driver != "gelsy" { plain(&residuals, a.dtype(), a) } else { none() };
+    let real = a.dtype().to_real();
+    let none = || plain(&[SymInt::Int(0)], real, a);
+    let residuals = if tall && driver != "gelsy" { plain(&residuals, real, a) } else { none() };
     let rank = if driver == "gels" { plain(&[SymInt::Int(0)], Dtype::Int64, a) } else { plain(batch, Dtype::Int64, a) };
-    let singular = if matches!(driver, "gelsd" | "gelss") { plain(&values, a.dtype(), a) } else { none() };
+    let singular = if matches!(driver, "gelsd" | "gelss") { plain(&values, real, a) } else { none() };
     let solution = if vector { plain(&solution, a.dtype(), a) } else { Some(columns(solution, a.dtype(), a)) };
     Ok(vec![solution, residuals, rank, singular])
 }
@@ -162,8 +165,8 @@ fn lstsq_grad(b: &Backward) -> Result<Grads> {
     let (mut of_a, mut of_b): (Option<Tensor>, Option<Tensor>) = (None, None);
     if let Some(Some(g)) = b.grads.first() {
         let (g, inverse) = (matrix(g)?, t!("linalg_pinv.atol_rtol_float", a)?);
-        of_a = Some(pinv_grad(&t!("matmul", &g, mt(&rhs)?)?, &inverse, a)?);
-        of_b = Some(t!("matmul", mt(&inverse)?, &g)?);
+        of_a = Some(pinv_grad(&t!("matmul", &g, mh(&rhs)?)?, &inverse, a)?);
+        of_b = Some(t!("matmul", mh(&inverse)?, &g)?);
     }
     if let Some(Some(g)) = b.grads.get(1)
         && g.numel().guard_int()? > 0
@@ -173,7 +176,7 @@ fn lstsq_grad(b: &Backward) -> Result<Grads> {
         let missed = t!("sub.Tensor", t!("matmul", a, &x)?, &rhs)?;
         let along = t!("unsqueeze", if vector { t!("unsqueeze", g, -1)? } else { g.clone() }, -2)?;
         let scaled = t!("mul.Tensor", t!("mul.Scalar", missed, 2)?, along)?;
-        let (more_a, more_b) = (t!("matmul", &scaled, mt(&x)?)?, t!("neg", &scaled)?);
+        let (more_a, more_b) = (t!("matmul", &scaled, mh(&x)?)?, t!("neg", &scaled)?);
         of_a = Some(of_a.map_or_else(|| Ok(more_a.clone()), |have| t!("add.Tensor", have, &more_a))?);
         of_b = Some(of_b.map_or_else(|| Ok(more_b.clone()), |have| t!("add.Tensor", have, &more_b))?);
     }
@@ -202,8 +205,8 @@ fn rank(c: &Call, atol: Option<Tensor>, rtol: Option<Tensor>) -> Result<Value> {
     }
     let values = if c.bool("hermitian")? { t!("abs", t!("linalg_eigvalsh", a)?)? } else { t!("linalg_svdvals", a)? };
     let (m, n) = (a.size(a.dim() - 2).guard_int()?, a.size(a.dim() - 1).guard_int()?);
-    let eps = if a.dtype() == Dtype::Float64 { f64::EPSILON } else { f64::from(f32::EPSILON) };
-    let number = |v: f64| t!("full", Value::List(Vec::new()), v; dtype = a.dtype(), device = a.device());
+    let eps = if a.dtype().to_real() == Dtype::Float64 { f64::EPSILON } else { f64::from(f32::EPSILON) };
+    let number = |v: f64| t!("full", Value::List(Vec::new()), v; dtype = a.dtype().to_real(), device = a.device());
     let rtol = match (rtol, &atol) {
         (Some(given), _) => given,
         (None, Some(given)) => {
@@ -214,7 +217,7 @@ fn rank(c: &Call, atol: Option<Tensor>, rtol: Option<Tensor>) -> Result<Value> {
     };
     let largest = t!("amax", &values, vec![-1i64])?;
     let atol = atol.map_or_else(|| number(0.0), Ok)?;
-    let bound = t!("maximum", t!("to.dtype", atol, a.dtype())?, t!("mul.Tensor", rtol, largest)?)?;
+    let bound = t!("maximum", t!("to.dtype", atol, a.dtype().to_real())?, t!("mul.Tensor", rtol, largest)?)?;
     aten!("sum.dim_IntList", t!("gt.Tensor", values, t!("unsqueeze", bound, -1)?)?, vec![-1i64])
 }
 
@@ -224,7 +227,7 @@ fn register_ranks(b: &mut OpBuilder) {
         match c.get(name) {
             Value::None => Ok(None),
             Value::Tensor(t) => Ok(Some(t.clone())),
-            number => t!("full", Value::List(Vec::new()), number.float()?; dtype = a.dtype(), device = a.device()).map(Some),
+            number => t!("full", Value::List(Vec::new()), number.float()?; dtype = a.dtype().to_real(), device = a.device()).map(Some),
         }
     }
     for (overload, first, ty) in [("atol_rtol_tensor", "input", "Tensor"), ("atol_rtol_float", "self", "float")] {
@@ -283,12 +286,13 @@ fn register_ranks(b: &mut OpBuilder) {
 
 fn register_cholesky(b: &mut OpBuilder) {
     b.op("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", Rule::Fresh(|c| Ok(vec![inverse_spec(c)?[0].clone()])))
+        .tags(Tags::COMPLEX_GRAD)
         .doc("The inverse of a matrix from its Cholesky factor.")
         .autocast(CastPolicy::Fp32)
         .grad("CholeskyInverseBackward", &["self", "result"], |b| {
             let (factor, inverse, g) = (b.saved("self")?, b.result(0)?, b.grad()?);
             Grads::one(b, "self", || {
-                let both = t!("add.Tensor", g, mt(g)?)?;
+                let both = t!("add.Tensor", g, mh(g)?)?;
                 let inner = t!("matmul", inverse, t!("matmul", both, inverse)?)?;
                 t!("neg", if b.arg("upper").bool()? { t!("matmul", factor, inner) } else { t!("matmul", inner, factor) }?)
             })
@@ -319,14 +323,15 @@ fn register_cholesky(b: &mut OpBuilder) {
             Ok(vec![Some(columns(sizes, rhs.dtype(), rhs))])
         }),
     )
+    .tags(Tags::COMPLEX_GRAD)
     .doc("Solves a system from its Cholesky factor.")
     .autocast(CastPolicy::Fp32)
     .grad("CholeskySolveBackward", &["input2", "result"], |b| {
         let (factor, upper, mut grads) = (b.saved("input2")?, b.arg("upper"), Grads::new(b));
         let solved = t!("cholesky_solve", b.grad()?, factor, upper)?;
         grads.set(b, "input2", || {
-            let common = t!("matmul", &solved, mt(b.result(0)?)?)?;
-            let common = t!("add.Tensor", &common, mt(&common)?)?;
+            let common = t!("matmul", &solved, mh(b.result(0)?)?)?;
+            let common = t!("add.Tensor", &common, mh(&common)?)?;
             t!("neg", if upper.bool()? { t!("matmul", factor, common) } else { t!("matmul", common, factor) }?)
         })?;
         grads.put(b, "self", Some(solved))?;
@@ -435,7 +440,7 @@ fn register_older(b: &mut OpBuilder) {
                 return Ok(Value::List(vec![square(m)?, t!("linalg_svdvals", a)?.into(), square(n)?]));
             }
             let parts = aten!("linalg_svd", a, !c.bool("some")?)?.tensors()?;
-            Ok(Value::List(vec![(&parts[0]).into(), (&parts[1]).into(), mt(&parts[2])?.into()]))
+            Ok(Value::List(vec![(&parts[0]).into(), (&parts[1]).into(), mh(&parts[2])?.into()]))
         }),
     )
     .doc("The singular value decomposition.")
@@ -456,13 +461,13 @@ fn register_older(b: &mut OpBuilder) {
         "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)",
         Rule::Composite(|c| {
             let (rhs, a, upper, turn) = (c.tensor("self")?, c.tensor("A")?, c.bool("upper")?, c.bool("transpose")?);
-            let factor = if turn { mt(a)? } else { a.clone() };
+            let factor = if turn { mh(a)? } else { a.clone() };
             let solved = t!("linalg_solve_triangular", factor, rhs; upper = upper != turn, unitriangular = c.get("unitriangular"))?;
             let batch = super::shapes::broadcast_two(&a.sizes()[..a.dim() - 2], &rhs.sizes()[..rhs.dim() - 2])?;
             let whole = [&batch[..], &a.sizes()[a.dim() - 2..]].concat();
             // The copy is what a solver reads, column by column.
-            let copy = t!("clone", mt(&t!("expand", a, whole)?)?; memory_format = tensor::MemoryFormat::Contiguous)?;
-            Ok(Value::List(vec![solved.into(), mt(&copy)?.into()]))
+            let copy = t!("clone", mh(&t!("expand", a, whole)?)?; memory_format = tensor::MemoryFormat::Contiguous)?;
+            Ok(Value::List(vec![solved.into(), mh(&copy)?.into()]))
         }),
     ).doc("Solves a triangular system.").autocast(CastPolicy::Fp32).tags(Tags::APART_IN_EXPORT);
 }

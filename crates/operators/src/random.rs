@@ -67,6 +67,7 @@ fn register_samplers(b: &mut OpBuilder) {
     );
     b.tags(Tags::RANDOM).grad("NormalBackward", &[], zero_grad);
     b.op("bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", Rule::Fresh(in_order))
+        .refuses("c", "bernoulli_tensor_cpu_self_")
         .doc("Ones with the given probabilities, zeros otherwise.")
         .classes(OpClasses::NEVER_MERGED)
         .auto_element_wise("self")

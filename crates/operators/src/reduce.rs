@@ -248,6 +248,7 @@ fn register_sums(b: &mut OpBuilder) {
     b.tags(Tags::REDUCTION | Tags::CORE).grad("ProdBackward1", &["self", "result"], |b| unary_grad(b, |g| prod_dim(b, g)));
     for schema in ["count_nonzero(Tensor self, int? dim=None) -> Tensor", "count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor"] {
         b.op(schema, Rule::Fresh(|c| Ok(vec![result(c, Dtype::Int64)?])))
+            .complex(Complex::Truth)
             .batch(Batch::Rule(super::batch_rules::count_nonzero))
             .tags(Tags::REDUCTION)
             .not_differentiable();
@@ -420,7 +421,10 @@ fn register_moments(b: &mut OpBuilder) {
     let one: Rule = Rule::Fresh(|c| Ok(vec![result(c, float_only(c)?)?]));
     let two: Rule = Rule::Fresh(|c| {
         let spec = put_back(c, float_only(c)?)?;
-        Ok(vec![spec.clone(), spec])
+        let mut mean = spec.clone();
+        // The mean of complex numbers is one, how they vary is real.
+        mean.iter_mut().filter(|_| c.tensor("self").is_ok_and(|x| x.dtype().is_complex())).for_each(|m| m.dtype = m.dtype.to_complex());
+        Ok(vec![spec, mean])
     });
     macro_rules! over_dims {
         ($($name:literal $correction:literal $returns:literal;)*) => { $(
@@ -437,18 +441,21 @@ fn register_moments(b: &mut OpBuilder) {
     }
     const REST: &str = "int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False)";
     b.op(&format!("var.correction(Tensor self, {REST} -> Tensor"), Rule::Fresh(|c| Ok(vec![put_back(c, float_only(c)?)?])))
+        .tags(Tags::COMPLEX_GRAD)
         .doc("The variance.")
         .classes(OpClasses::RECOMPUTABLE)
         .batch(Batch::Shifted)
         .tags(Tags::REDUCTION | Tags::CORE);
     b.grad("VarBackward", &["self"], |b| unary_grad(b, |g| var_backward(b, g)));
     b.op(&format!("std.correction(Tensor self, {REST} -> Tensor"), one)
+        .tags(Tags::COMPLEX_GRAD)
         .doc("The standard deviation.")
         .classes(OpClasses::RECOMPUTABLE)
         .batch(Batch::Shifted)
         .tags(Tags::REDUCTION);
     b.grad("StdBackward", &["self", "result"], |b| unary_grad(b, |g| std_backward(b, g)));
     b.op(&format!("var_mean.correction(Tensor self, {REST} -> (Tensor, Tensor)"), two)
+        .tags(Tags::COMPLEX_GRAD)
         .doc("Variance and mean.")
         .function()
         .classes(OpClasses::RECOMPUTABLE)
@@ -456,6 +463,7 @@ fn register_moments(b: &mut OpBuilder) {
         .tags(Tags::REDUCTION);
     b.grad("VarMeanBackward", &["self"], |b| with_mean(b, var_backward));
     b.op(&format!("std_mean.correction(Tensor self, {REST} -> (Tensor, Tensor)"), two)
+        .tags(Tags::COMPLEX_GRAD)
         .doc("Standard deviation and mean.")
         .function()
         .batch(Batch::Shifted)
@@ -622,7 +630,10 @@ fn register_truth(b: &mut OpBuilder) {
         for schema in
             ["(Tensor self)", ".dim(Tensor self, int dim, bool keepdim=False)", ".dims(Tensor self, int[]? dim=None, bool keepdim=False)"]
         {
-            b.op(&format!("{name}{schema} -> Tensor"), Rule::Fresh(truth_spec)).tags(Tags::REDUCTION).not_differentiable();
+            b.op(&format!("{name}{schema} -> Tensor"), Rule::Fresh(truth_spec))
+                .complex(Complex::Truth)
+                .tags(Tags::REDUCTION)
+                .not_differentiable();
         }
     }
     b.at("all").doc("Whether all elements are true, or all along a dimension.").batch(Batch::Rule(super::batch_rules::all));

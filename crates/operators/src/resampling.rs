@@ -46,6 +46,17 @@ pub fn register(b: &mut OpBuilder) {
     .tags(Tags::APART_IN_EXPORT);
 }
 
+/// What PyTorch calls the kernel.
+fn kernel_name(operator: &str) -> &'static str {
+    match operator {
+        "upsample_nearest2d" | "_upsample_nearest_exact2d" => "upsample_nearest2d_channels_last",
+        "upsample_bilinear2d" => "upsample_bilinear2d_channels_last",
+        name if name.contains("nearest") => "compute_indices_weights_nearest",
+        name if name.contains("cubic") => "compute_indices_weights_cubic",
+        _ => "compute_indices_weights_linear",
+    }
+}
+
 /// What a call asks for: the input, the result's places, and a scale per dimension where one was given.
 pub(super) struct Request {
     pub(super) input: Tensor,
@@ -134,6 +145,9 @@ pub(super) fn request(c: &Call) -> Result<Request> {
             named(&sizes),
             named(&output)
         )));
+    }
+    if input.dtype().is_complex() && !input.is_fake() {
+        return Err(super::common::not_for_complex(kernel_name(c.entry.base_name()), &input));
     }
     Ok(Request { input, sizes, output, scales })
 }

@@ -1,6 +1,7 @@
 //! Running forms along one dimension: cumulative sums, products, extrema.
 
 use super::common::*;
+use super::complex::conj;
 use super::shapes::wrap_dim;
 use diagnostics::error::{Error, Result};
 use dispatch::t;
@@ -65,6 +66,12 @@ fn logcumsumexp_backward(b: &Backward, grad: &Tensor) -> Result<Tensor> {
     if trivial(x, dim)? {
         return Ok(grad.clone());
     }
+    if grad.dtype().is_complex() {
+        let log = t!("log", conj(grad)?)?;
+        let shifted = t!("flip", t!("sub.Tensor", log, result)?, vec![dim])?;
+        let run = t!("flip", t!("logcumsumexp", shifted, dim)?, vec![dim])?;
+        return conj(&t!("exp", t!("add.Tensor", run, x)?)?);
+    }
     let lowest = if grad.dtype() == Dtype::Float64 { f64::MIN } else { f32::MIN as f64 };
     let lowest = t!("scalar_tensor", lowest; dtype = grad.dtype(), layout = Value::Layout(Layout::Strided), device = grad.device())?;
     let log = t!("log", t!("abs", grad)?)?;
@@ -111,10 +118,12 @@ pub fn register(b: &mut OpBuilder) {
     b.inplace();
     b.at("cumsum_").batch(Batch::Shifted);
     b.op("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", Rule::Fresh(summed))
+        .tags(Tags::COMPLEX_GRAD | Tags::HOLOMORPHIC)
         .doc("Running products.")
         .batch(Batch::Shifted);
     b.grad("CumprodBackward", &["self", "result"], |b| unary_grad(b, |g| cumprod_backward(b, g))).inplace();
     b.op("logcumsumexp(Tensor self, int dim) -> Tensor", Rule::Fresh(|c| Ok(vec![like(c, to_float(c.tensor("self")?.dtype()))?])))
+        .tags(Tags::COMPLEX_GRAD)
         .doc("Running `logsumexp`.")
         .refuses("bi", "logcumsumexp_out_cpu")
         .batch(Batch::Shifted);

@@ -120,6 +120,7 @@ pub fn register(b: &mut OpBuilder) {
             )
         });
     b.op("diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", Rule::Fresh(scatter))
+        .tags(Tags::COMPLEX_GRAD)
         .doc("A copy with its diagonal replaced.")
         .batch(Batch::Shifted)
         .complex(Complex::ByParts)
@@ -135,6 +136,8 @@ pub fn register(b: &mut OpBuilder) {
         "as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor",
         Rule::Fresh(scatter),
     )
+    .complex(Complex::ByParts)
+    .tags(Tags::COMPLEX_GRAD)
     .doc("A copy with a strided view replaced.")
     .auto_linear(&["self", "src"])
     .grad("AsStridedScatterBackward", &[], as_strided_scatter_grad);
@@ -159,6 +162,7 @@ pub fn register(b: &mut OpBuilder) {
             Grads::one(b, "grad_output", || t!("select.int", b.grad()?, b.arg("dim"), b.arg("index")))
         });
     b.op("diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor", Rule::Fresh(backward))
+        .tags(Tags::COMPLEX_GRAD)
         .batch(Batch::Shifted)
         .complex(Complex::ByParts)
         .auto_linear(&["grad_output"])

@@ -257,6 +257,7 @@ pub fn register(b: &mut OpBuilder) {
         "_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
         Rule::Data,
     )
+    .refuses("c", "unique")
     .tags(Tags::DYNAMIC_SHAPE)
     .looks_like(distinct)
     .not_differentiable();
@@ -305,6 +306,7 @@ pub fn register(b: &mut OpBuilder) {
             Ok(like(c.tensor("self")?, ints(&[bins])))
         }),
     )
+    .refuses("c", "T:aminmax not implemented for ComplexFloat")
     .doc("Counts per bin.")
     .not_differentiable();
     for (elements, tests) in [

@@ -265,6 +265,7 @@ fn register_two(b: &mut OpBuilder) {
     b.op("special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor", Rule::Fresh(both)).tags(Tags::POINTWISE);
     b.grad("SpecialZetaBackward2", &[], |_| Err(Error::not_implemented("the derivative for 'zeta' is not implemented.")));
     b.op("nextafter(Tensor self, Tensor other) -> Tensor", Rule::Fresh(|c| promoted(c, &["self", "other"])))
+        .refuses("c", "nextafter_cpu")
         .doc("The next number toward another.")
         .tags(Tags::POINTWISE);
     b.grad("NextafterBackward", &["self", "other"], |b| {

@@ -1,6 +1,7 @@
 //! Pointwise arithmetic of three operands: a point between two, products and quotients that are added.
 
 use super::common::*;
+use super::complex::conj;
 use super::matrix::cpp_name;
 use super::shapes::result_type;
 use diagnostics::error::{Error, Result};
@@ -28,9 +29,9 @@ fn lerp_spec(c: &Call) -> Specs {
 fn lerp_tensor(b: &Backward) -> Result<Grads> {
     let w = b.saved("weight")?;
     let mut grads = Grads::new(b);
-    grads.set(b, "end", || t!("mul.Tensor", b.grad()?, w))?;
-    grads.set(b, "self", || t!("mul.Tensor", b.grad()?, number_minus(1, w)?))?;
-    grads.set(b, "weight", || t!("mul.Tensor", b.grad()?, t!("sub.Tensor", b.saved("end")?, b.saved("self")?)?))?;
+    grads.set(b, "end", || t!("mul.Tensor", b.grad()?, conj(w)?))?;
+    grads.set(b, "self", || t!("mul.Tensor", b.grad()?, conj(&number_minus(1, w)?)?))?;
+    grads.set(b, "weight", || t!("mul.Tensor", b.grad()?, conj(&t!("sub.Tensor", b.saved("end")?, b.saved("self")?)?)?))?;
     Ok(grads)
 }
 
@@ -38,7 +39,7 @@ fn addcmul_backward(b: &Backward) -> Result<Grads> {
     let mut grads = Grads::new(b);
     grads.set(b, "self", || b.grad().cloned())?;
     for (name, factor) in [("tensor1", "tensor2"), ("tensor2", "tensor1")] {
-        grads.set(b, name, || t!("mul.Tensor", b.grad()?, t!("mul.Scalar", b.saved(factor)?, b.arg("value"))?))?;
+        grads.set(b, name, || t!("mul.Tensor", b.grad()?, conj(&t!("mul.Scalar", b.saved(factor)?, b.arg("value"))?)?))?;
     }
     Ok(grads)
 }
@@ -47,11 +48,11 @@ fn addcdiv_backward(b: &Backward) -> Result<Grads> {
     let divisor = b.saved("tensor2")?;
     let mut grads = Grads::new(b);
     grads.set(b, "self", || b.grad().cloned())?;
-    grads.set(b, "tensor1", || t!("mul.Tensor", b.grad()?, number_over(b.arg("value"), divisor)?))?;
+    grads.set(b, "tensor1", || t!("mul.Tensor", b.grad()?, conj(&number_over(b.arg("value"), divisor)?)?))?;
     grads.set(b, "tensor2", || {
         let square = t!("mul.Tensor", divisor, divisor)?;
         let quotient = t!("div.Tensor", t!("mul.Scalar", b.saved("tensor1")?, b.arg("value"))?, square)?;
-        t!("mul.Tensor", t!("neg", b.grad()?)?, quotient)
+        t!("mul.Tensor", t!("neg", b.grad()?)?, conj(&quotient)?)
     })?;
     Ok(grads)
 }
@@ -69,12 +70,17 @@ fn addcdiv_spec(c: &Call) -> Specs {
 /// Registers the family.
 pub fn register(b: &mut OpBuilder) {
     b.op("lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", Rule::Fresh(lerp_spec))
+        .tags(Tags::COMPLEX_GRAD)
         .doc("Between two tensors, by a weight.")
         .tags(Tags::POINTWISE);
     b.grad("LerpBackward", &[], |b| {
         let mut grads = Grads::new(b);
-        grads.set(b, "end", || t!("mul.Scalar", b.grad()?, b.arg("weight")))?;
-        grads.set(b, "self", || t!("mul.Scalar", b.grad()?, 1.0 - b.arg("weight").float()?))?;
+        let weight = conjugate_number(b.arg("weight"));
+        grads.set(b, "end", || t!("mul.Scalar", b.grad()?, weight.clone()))?;
+        grads.set(b, "self", || match weight {
+            Value::Complex(re, im) => t!("mul.Scalar", b.grad()?, Value::Complex(1.0 - re, -im)),
+            _ => t!("mul.Scalar", b.grad()?, 1.0 - weight.float()?),
+        })?;
         Ok(grads)
     });
     b.inplace();
@@ -84,6 +90,7 @@ pub fn register(b: &mut OpBuilder) {
         "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
         Rule::Fresh(|c| promoted(c, &["self", "tensor1", "tensor2"])),
     )
+    .tags(Tags::COMPLEX_GRAD)
     .doc("`self + value * tensor1 * tensor2`.")
     .refuses("*b", "addcmul_cpu_out");
     b.tags(Tags::POINTWISE)
@@ -91,6 +98,7 @@ pub fn register(b: &mut OpBuilder) {
         .serves(&[("tensor1", "tensor2"), ("tensor2", "tensor1")])
         .inplace();
     b.op("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", Rule::Fresh(addcdiv_spec))
+        .tags(Tags::COMPLEX_GRAD)
         .doc("`self + value * tensor1 / tensor2`.");
     b.tags(Tags::POINTWISE).grad("AddcdivBackward", &["tensor1", "tensor2"], addcdiv_backward).serves(&[("tensor1", "tensor2")]).inplace();
 }

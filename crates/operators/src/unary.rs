@@ -51,6 +51,30 @@ fn one_minus_square_rsqrt(x: &Tensor) -> Result<Tensor> {
     t!("rsqrt", t!("add.Scalar", square, 1)?)
 }
 
+/// `1 / sqrt(x^2 - 1)`; the root of a product of complex numbers need not be the product of their roots.
+fn acosh_slope(x: &Tensor) -> Result<Tensor> {
+    if !x.dtype().is_complex() {
+        return t!("rsqrt", t!("sub.Scalar", t!("mul.Tensor", x, x)?, 1)?);
+    }
+    let roots = t!("mul.Tensor", t!("rsqrt", t!("add.Scalar", x, 1)?)?, t!("rsqrt", t!("sub.Scalar", x, 1)?)?)?;
+    conj(&roots)
+}
+
+/// The part of a direction's gradient that turns it, over the distance from zero; a sign has none.
+fn sgn_backward(b: &Backward) -> Result<Grads> {
+    let spec = b.spec("self")?;
+    Grads::one(b, "self", || {
+        if !spec.dtype.is_complex() {
+            let layout = Value::Layout(Layout::Strided);
+            return t!("_efficientzerotensor", &spec.geometry.sizes; dtype = spec.dtype, layout = layout, device = spec.device);
+        }
+        let (g, sgn, abs) = (b.grad()?, b.result(0)?, t!("abs", x(b)?)?);
+        let along = t!("real", t!("div.Tensor", g, sgn)?)?;
+        let turning = t!("sub.Tensor", t!("div.Tensor", g, &abs)?, t!("mul.Tensor", along, t!("div.Tensor", sgn, &abs)?)?)?;
+        t!("masked_fill_.Scalar", turning, t!("eq.Scalar", abs, 0.0)?, 0.0)
+    })
+}
+
 fn sinc_backward(b: &Backward) -> Result<Grads> {
     let x = x(b)?;
     let pi_x = t!("mul.Scalar", x, PI)?;
@@ -58,7 +82,7 @@ fn sinc_backward(b: &Backward) -> Result<Grads> {
     let (sin, cos) = (t!("sin", &pi_x)?, t!("cos", &pi_x)?);
     let slope = t!("div.Tensor", t!("sub.Tensor", t!("mul.Tensor", pi_x, cos)?, sin)?, &pi_x2)?;
     unary_grad(b, |g| {
-        let out = t!("mul.Tensor", g, slope)?;
+        let out = t!("mul.Tensor", g, conj(&slope)?)?;
         let zero = scalar_like(0.0, g)?;
         t!("where.self", t!("eq.Scalar", pi_x2, 0.0)?, zero, out)
     })
@@ -97,11 +121,12 @@ fn register_floats(b: &mut OpBuilder) {
     float(b, "exp", "ExpBackward", RESULT, |b| times(b, || conj(b.result(0)?))).doc("The exponential.").tags(Tags::COMPLEX_GRAD).inplace();
     float(b, "exp2", "Exp2Backward", RESULT, |b| {
         unary_grad(b, |g| {
-            let scaled = t!("mul.Tensor", g, b.result(0)?)?;
+            let scaled = t!("mul.Tensor", g, conj(b.result(0)?)?)?;
             t!("mul.Scalar", scaled, LN_2)
         })
     })
     .doc("Two to the power of every element.")
+    .tags(Tags::COMPLEX_GRAD)
     .inplace();
     float(b, "expm1", "Expm1Backward", RESULT, |b| times(b, || t!("add.Scalar", conj(b.result(0)?)?, 1)))
         .doc("`exp(x) - 1`, exact near zero.")
@@ -147,9 +172,16 @@ fn register_floats(b: &mut OpBuilder) {
         .doc("The tangent.")
         .tags(Tags::COMPLEX_GRAD)
         .inplace();
-    float(b, "asin", "AsinBackward", SELF, |b| times(b, || one_minus_square_rsqrt(x(b)?))).doc("The arc sine.").inplace();
-    float(b, "acos", "AcosBackward", SELF, |b| times(b, || t!("neg", one_minus_square_rsqrt(x(b)?)?))).doc("The arc cosine.").inplace();
-    float(b, "atan", "AtanBackward", SELF, |b| over(b, || t!("add.Scalar", t!("mul.Tensor", x(b)?, x(b)?)?, 1)))
+    float(b, "asin", "AsinBackward", SELF, |b| times(b, || conj(&one_minus_square_rsqrt(x(b)?)?)))
+        .doc("The arc sine.")
+        .tags(Tags::COMPLEX_GRAD)
+        .inplace();
+    float(b, "acos", "AcosBackward", SELF, |b| times(b, || conj(&t!("neg", one_minus_square_rsqrt(x(b)?)?)?)))
+        .doc("The arc cosine.")
+        .tags(Tags::COMPLEX_GRAD)
+        .inplace();
+    float(b, "atan", "AtanBackward", SELF, |b| over(b, || conj(&t!("add.Scalar", t!("mul.Tensor", x(b)?, x(b)?)?, 1)?)))
+        .tags(Tags::COMPLEX_GRAD)
         .doc("The arc tangent.")
         .inplace();
     float(b, "sinh", "SinhBackward", SELF, |b| times(b, || conj(&t!("cosh", x(b)?)?)))
@@ -162,40 +194,52 @@ fn register_floats(b: &mut OpBuilder) {
         .inplace();
     float(b, "tanh", "TanhBackward", RESULT, |b| unary_grad(b, |g| t!("tanh_backward", g, b.result(0)?)))
         .doc("The hyperbolic tangent.")
-        .tags(Tags::COMPLEX_GRAD | Tags::HOLOMORPHIC)
+        .tags(Tags::COMPLEX_GRAD)
         .inplace();
-    float(b, "asinh", "AsinhBackward", SELF, |b| times(b, || t!("rsqrt", t!("add.Scalar", t!("pow.Tensor_Scalar", x(b)?, 2)?, 1)?)))
-        .doc("The inverse hyperbolic sine.")
-        .inplace();
-    float(b, "acosh", "AcoshBackward", SELF, |b| times(b, || t!("rsqrt", t!("sub.Scalar", t!("mul.Tensor", x(b)?, x(b)?)?, 1)?)))
+    float(b, "asinh", "AsinhBackward", SELF, |b| {
+        times(b, || conj(&t!("rsqrt", t!("add.Scalar", t!("pow.Tensor_Scalar", x(b)?, 2)?, 1)?)?))
+    })
+    .tags(Tags::COMPLEX_GRAD)
+    .doc("The inverse hyperbolic sine.")
+    .inplace();
+    float(b, "acosh", "AcoshBackward", SELF, |b| times(b, || acosh_slope(x(b)?)))
+        .tags(Tags::COMPLEX_GRAD)
         .doc("The inverse hyperbolic cosine.")
         .inplace();
     float(b, "atanh", "AtanhBackward", SELF, |b| {
         let divisor = number_minus(1, &t!("pow.Tensor_Scalar", x(b)?, 2)?)?;
+        let divisor = conj(&divisor)?;
         unary_grad(b, |g| t!("div.Tensor", t!("mul.Scalar", g, 1)?, divisor))
     })
+    .tags(Tags::COMPLEX_GRAD)
     .doc("The inverse hyperbolic tangent.")
     .inplace();
     float(b, "sigmoid", "SigmoidBackward", RESULT, |b| unary_grad(b, |g| t!("sigmoid_backward", g, b.result(0)?)))
         .doc("`1 / (1 + exp(-x))`.")
-        .tags(Tags::COMPLEX_GRAD | Tags::HOLOMORPHIC)
+        .tags(Tags::COMPLEX_GRAD)
         .inplace();
     float(b, "erf", "ErfBackward", SELF, |b| scaled(b, gaussian(b), FRAC_2_SQRT_PI))
         .doc("The error function.")
         .refuses("c", "erf_vml_cpu")
         .inplace();
-    float(b, "erfc", "ErfcBackward", SELF, |b| scaled(b, gaussian(b), -FRAC_2_SQRT_PI)).doc("One minus the error function.").inplace();
+    float(b, "erfc", "ErfcBackward", SELF, |b| scaled(b, gaussian(b), -FRAC_2_SQRT_PI))
+        .doc("One minus the error function.")
+        .refuses("c", "erfc_vml_cpu")
+        .inplace();
     float(b, "erfinv", "ErfinvBackward", SELF, |b| {
         scaled(b, t!("erfinv", x(b)?).and_then(|v| t!("exp", t!("pow.Tensor_Scalar", v, 2)?)), FRAC_PI_4 * FRAC_2_SQRT_PI)
     })
     .doc("The inverse of the error function.")
     .inplace();
-    float(b, "lgamma", "LgammaBackward", SELF, |b| times(b, || t!("digamma", x(b)?))).doc("The logarithm of the gamma function.").inplace();
+    float(b, "lgamma", "LgammaBackward", SELF, |b| times(b, || t!("digamma", x(b)?)))
+        .doc("The logarithm of the gamma function.")
+        .refuses("c", "lgamma_vml_cpu")
+        .inplace();
     float(b, "digamma", "DigammaBackward", SELF, |b| times(b, || t!("polygamma", 1, x(b)?)))
         .doc("The logarithmic derivative of the gamma function.")
         .inplace();
     float(b, "i0", "I0Backward", SELF, |b| times(b, || t!("special_i1", x(b)?))).doc("The modified Bessel function of order 0.").inplace();
-    float(b, "sinc", "SincBackward", SELF, sinc_backward).doc("`sin(pi x) / (pi x)`.").inplace();
+    float(b, "sinc", "SincBackward", SELF, sinc_backward).doc("`sin(pi x) / (pi x)`.").tags(Tags::COMPLEX_GRAD).inplace();
     float(b, "frac", "FracBackward", &[], |b| unary_grad(b, |g| Ok(g.clone())))
         .doc("The part after the point.")
         .refuses("bic", "frac_cpu")
@@ -258,13 +302,11 @@ fn register_kept(b: &mut OpBuilder) {
         .auto_element_wise("self")
         .tags(Tags::POINTWISE);
     b.grad("RoundBackward1", &[], zero_grad).inplace();
-    b.op("sgn(Tensor self) -> Tensor", Rule::Fresh(like_self)).doc("The sign; of complex numbers the direction.").tags(Tags::POINTWISE);
-    b.grad("SgnBackward", &["self", "result"], |b| {
-        let spec = b.spec("self")?;
-        Grads::one(b, "self", || {
-            t!("_efficientzerotensor", &spec.geometry.sizes; dtype = spec.dtype, layout = Value::Layout(Layout::Strided), device = spec.device)
-        })
-    });
+    b.op("sgn(Tensor self) -> Tensor", Rule::Fresh(like_self))
+        .tags(Tags::COMPLEX_GRAD)
+        .doc("The sign; of complex numbers the direction.")
+        .tags(Tags::POINTWISE);
+    b.grad("SgnBackward", &["self", "result"], sgn_backward);
     b.inplace();
     b.op("relu(Tensor self) -> Tensor", Rule::Fresh(no_bool))
         .doc("`max(0, x)`.")
@@ -273,10 +315,13 @@ fn register_kept(b: &mut OpBuilder) {
         .tags(Tags::POINTWISE | Tags::CORE);
     b.grad("ReluBackward", RESULT, |b| unary_grad(b, |g| t!("threshold_backward", g, b.result(0)?, 0))).inplace();
     b.op("nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", Rule::Fresh(like_self))
+        .complex(Complex::ByParts)
+        .tags(Tags::COMPLEX_GRAD)
         .doc("NaN and infinities replaced by numbers.")
         .auto_element_wise("self");
     b.tags(Tags::POINTWISE).grad("NanToNumBackward", SELF, |b| times(b, || t!("isfinite", x(b)?))).inplace();
     b.op("logit(Tensor self, float? eps=None) -> Tensor", Rule::Fresh(float_self))
+        .refuses("c", "logit_cpu")
         .doc("`log(x / (1 - x))`.")
         .auto_element_wise("self")
         .tags(Tags::POINTWISE);

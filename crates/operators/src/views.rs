@@ -223,10 +223,12 @@ pub fn register(b: &mut OpBuilder) {
         .tags(Tags::COMPLEX_GRAD)
         .grad("SqueezeBackward", &[], squeeze_grad);
     b.op("squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", Rule::View(|c| Ok(vec![squeeze_rule(c)?])))
+        .tags(Tags::COMPLEX_GRAD)
         .batch(Batch::Rule(super::batch_rules::squeeze_dim))
         .auto_linear(&["self"])
         .grad("SqueezeBackward1", &[], squeeze_grad);
     b.op("squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", Rule::View(|c| Ok(vec![squeeze_rule(c)?])))
+        .tags(Tags::COMPLEX_GRAD)
         .batch(Batch::Rule(super::batch_rules::reduction))
         .auto_linear(&["self"])
         .grad("SqueezeBackward2", &[], squeeze_grad);
@@ -367,6 +369,7 @@ pub fn register(b: &mut OpBuilder) {
             Ok(vec![Some(TensorSpec::contiguous(g.sizes, tensor.dtype(), tensor.device()))])
         }),
     )
+    .tags(Tags::COMPLEX_GRAD)
     .complex(Complex::ByParts)
     .grad("DiagonalBackward0_copy", &[], diagonal_grad);
 }

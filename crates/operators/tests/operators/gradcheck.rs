@@ -41,9 +41,12 @@ enum Layout {
     Broadcast,
     Scalar,
     Empty,
+    /// Pairs of a real and an imaginary part.
+    Complex,
 }
 
-const LAYOUTS: &[Layout] = &[Layout::Contiguous, Layout::Transposed, Layout::Strided, Layout::Broadcast, Layout::Scalar, Layout::Empty];
+const LAYOUTS: &[Layout] =
+    &[Layout::Contiguous, Layout::Transposed, Layout::Strided, Layout::Broadcast, Layout::Scalar, Layout::Empty, Layout::Complex];
 
 impl Layout {
     fn leaf_sizes(self) -> &'static [i64] {
@@ -53,6 +56,7 @@ impl Layout {
             Layout::Strided => &[3, 6],
             Layout::Broadcast => &[3, 1],
             Layout::Empty => &[0, 3],
+            Layout::Complex => &[3, 3, 2],
         }
     }
     fn see(self, leaf: &Tensor) -> Result<Tensor> {
@@ -60,6 +64,7 @@ impl Layout {
             Layout::Transposed => t!("t", leaf),
             Layout::Strided => t!("slice.Tensor", leaf, 1, 0, 6, 2),
             Layout::Broadcast => t!("expand", leaf, vec![3i64, 3]),
+            Layout::Complex => t!("view_as_complex", leaf),
             _ => Ok(leaf.clone()),
         }
     }
@@ -68,7 +73,7 @@ impl Layout {
 /// Inputs as the operator takes them: symmetric, positive definite or triangular matrices, targets that are constants.
 fn prepared(entry: &'static OpEntry, mut inputs: Vec<Tensor>) -> Result<Vec<Tensor>> {
     let eye = |a: &Tensor| if a.dim() == 2 { t!("eye", a.size(0); dtype = a.dtype()) } else { Err(Error::runtime("not a matrix")) };
-    let turned = |a: &Tensor| t!("transpose.int", a, -2, -1);
+    let turned = |a: &Tensor| t!("conj", t!("transpose.int", a, -2, -1)?);
     let triangular = |a: &Tensor| t!("add.Tensor", t!("tril", a)?, eye(a)?);
     match entry.base_name() {
         "cholesky" | "linalg_cholesky" | "linalg_cholesky_ex" => {
@@ -99,6 +104,7 @@ fn is_constant(entry: &'static OpEntry, which: usize) -> bool {
 fn weighed(entry: &'static OpEntry, inputs: &[Tensor]) -> Option<Tensor> {
     let args = fill_args(entry, inputs.iter().map(Value::from).collect(), &[]).ok()?;
     let out = call(entry, args).ok()?.into_tensor().ok()?;
+    let out = if out.dtype().is_complex() { t!("view_as_real", t!("resolve_conj", out).ok()?).ok()? } else { out };
     if out.dtype() != tensor::Dtype::Float64 {
         return None;
     }
@@ -165,7 +171,9 @@ fn objective(entry: &'static OpEntry, leaves: &[Tensor], layout: Layout, order: 
 
 /// What a failing backward says of an operator. PyTorch says that it lacks some derivatives, or refuses a matrix, in these words.
 fn failure(error: &diagnostics::error::Error) -> Option<Result<(), String>> {
-    let lacking = error.message.starts_with("the derivative for '") || error.message.ends_with("the input matrix is singular.");
+    let lacking = error.message.ends_with("does not support automatic differentiation for outputs with complex dtype.")
+        || error.message.starts_with("the derivative for '")
+        || error.message.ends_with("the input matrix is singular.");
     // An empty weight is normalized by no rows of a size that could be inferred.
     let lacking = lacking || error.message.ends_with("can be any value and is ambiguous");
     if lacking { None } else { Some(Err(format!("backward fails: {error}"))) }
