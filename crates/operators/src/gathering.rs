@@ -375,6 +375,7 @@ fn scatter_reduce_grad(b: &Backward) -> Result<Grads> {
 /// Registers gathers and scatters.
 pub fn register(b: &mut OpBuilder) {
     b.op("gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", Rule::Fresh(gather))
+        .tags(Tags::COMPLEX_GRAD)
         .doc("Elements by index along a dimension.")
         .classes(OpClasses::RECOMPUTABLE)
         .batch(Batch::Shifted)
@@ -420,7 +421,6 @@ pub fn register(b: &mut OpBuilder) {
         "scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor",
         Rule::Fresh(scatter),
     )
-    .tags(Tags::COMPLEX_GRAD)
     .doc("Elements reduced into indices along a dimension.")
     .batch(Batch::Shifted)
     .grad("ScatterReduceBackward", &["self", "index", "src", "result"], scatter_reduce_grad)
