@@ -149,7 +149,7 @@ fn unit(conjugate: bool) -> C {
 
 /// A product that is linear in its arguments, or in the first one's conjugate: real products of every choice of their parts.
 fn product(call: &Call, outs: &[Tensor]) -> Result<()> {
-    let Some(Complex::Product(names)) = call.entry.complex else { return Err(unknown(call)) };
+    let Some(Complex::Product(names)) = call.entry.complex.filter(|_| outs[0].dtype().is_complex()) else { return Err(unknown(call)) };
     let Some(Kernel::Fill(fill)) = real_kernel(call.entry) else { return Err(unknown(call)) };
     let position = |name: &str| call.entry.schema.position(name);
     let factors = names.iter().map(|name| position(name).ok_or_else(|| unknown(call))).collect::<Result<Vec<usize>>>()?;

@@ -210,6 +210,10 @@ pub(super) fn pseudo_inverses<T: Number>(
         if !hermitian {
             return Ok(inverted(&singular(&a)?, atol.unwrap_or(0.0), rtol).0);
         }
+        if a.rows != a.cols {
+            let said = format!("linalg.eigh: A must be batches of square matrices, but they are {} by {} matrices", a.rows, a.cols);
+            return Err(Error::runtime(said));
+        }
         let (values, vectors) = eigen(&a);
         let largest = values.iter().fold(0.0f64, |most, v| most.max(v.abs()));
         let bound = atol.unwrap_or(0.0).max(rtol * largest);

@@ -57,8 +57,8 @@ fn of_vectors(values: &Tensor, vectors: &Tensor, adjoint: &Tensor, gl: Option<Te
     let scaled = t!("mul.Tensor", t!("matmul", adjoint, vectors)?, t!("unsqueeze", lengths, -2)?)?;
     let inner = t!("sub.Tensor", along, scaled)?;
     let gaps = t!("sub.Tensor", t!("unsqueeze", values, -2)?, t!("unsqueeze", values, -1)?)?;
-    let gaps = conj(&gaps)?;
     t!("fill_.Scalar", t!("diagonal", &gaps, 0, -2, -1)?, 1.0)?;
+    let gaps = conj(&gaps)?;
     let inner = t!("div.Tensor", inner, gaps)?;
     let diagonal = t!("diagonal", &inner, 0, -2, -1)?;
     match gl {

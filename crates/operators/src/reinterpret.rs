@@ -93,7 +93,7 @@ pub fn register(b: &mut OpBuilder) {
         .auto_linear(&["self"])
         .tags(Tags::COMPLEX_GRAD)
         .reads_as(|c| Ok(c.tensor("self")?.dtype().to_complex()))
-        .grad("ViewAsComplexBackward", &[], |b| Grads::one(b, "self", || t!("view_as_real", contiguous(b.grad()?)?)));
+        .grad("ViewAsComplexBackward", &[], |b| Grads::one(b, "self", || t!("view_as_real", t!("resolve_conj", contiguous(b.grad()?)?)?)));
     b.op(
         "conj(Tensor(a) self) -> Tensor(a)",
         Rule::Composite(|c| {

@@ -124,7 +124,10 @@ fn number(t: &Tensor) -> f64 {
 }
 
 fn elements(t: &Tensor) -> Vec<f64> {
-    let dense = t!("contiguous", t).unwrap();
+    let dense = t!("contiguous", t!("resolve_neg", t!("resolve_conj", t).unwrap()).unwrap()).unwrap();
+    if dense.numel().hint() == Some(0) {
+        return Vec::new();
+    }
     dense
         .with_slice::<f64, _>(|s| {
             s[dense.geometry().offset.hint().unwrap_or(0) as usize..][..dense.numel().hint().unwrap() as usize].to_vec()
