@@ -229,7 +229,7 @@ pub(super) fn pseudo_inverses<T: Number>(
 
 fn least_squares(c: &Call, o: &[Tensor]) -> Result<()> {
     let mats = read(c.tensor("self")?)?;
-    least_squares_of(c, o, &mats, &read(&sides(c)?)?, |a| decomposed(a.clone(), false), |out, data| f64::write(out, data))
+    least_squares_of(c, o, &mats, &read(&sides(c)?)?, |a| decomposed(a.clone(), false), f64::write)
 }
 
 /// The right sides of least squares, as matrices.
