@@ -356,7 +356,7 @@ fn pow_spec(c: &Call) -> Specs {
     }
     let integral = specs[0].as_ref().is_some_and(|s| s.dtype.is_integral());
     // PyTorch's kernel asks: a graph of fake tensors may hold such a call.
-    if integral && !Value::any_fake(&c.args) && matches!(c.get("exponent"), Value::Int(e) if e.sym_lt(0)?) {
+    if integral && !Value::any_fake(c.args) && matches!(c.get("exponent"), Value::Int(e) if e.sym_lt(0)?) {
         return Err(Error::runtime("Integers to negative integer powers are not allowed."));
     }
     Ok(specs)
