@@ -101,6 +101,13 @@ class _TensorMeta(type):
 _given = set()
 
 
+def warn_natively(message, stacklevel):
+    """Warns of what PyTorch's own library warns of, and not its Python: no graph ends there."""
+    import warnings
+
+    getattr(warnings.warn, "__wrapped__", warnings.warn)(message, stacklevel=stacklevel + 1)
+
+
 def _warn_of_dimensions(name, dim):
     """Warns where a transposition that is meant for matrices is asked of something else."""
     if dim == 2 or (dim != 0 and name != "T"):
@@ -115,10 +122,8 @@ def _warn_of_dimensions(name, dim):
             "the dimensions of a tensor."
         )
     if message not in _given:
-        import warnings
-
         _given.add(message)
-        warnings.warn(message, stacklevel=3)
+        warn_natively(message, stacklevel=3)
 
 
 _native_subclass.watch_calls(_TensorMeta)
@@ -457,6 +462,18 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     def get_device(self):
         return -1 if self.device.type == "cpu" else self.device.index or 0
 
+    def dense_dim(self):
+        _native_compile._leave_value(self, "int", "dense_dim")
+        return self.dim()
+
+    def sparse_dim(self):
+        _native_compile._leave_value(self, "int", "sparse_dim")
+        return 0
+
+    def is_distributed(self):
+        _native_compile._leave_value(self, "bool", "is_distributed")
+        return False
+
     def is_same_size(self, other):
         _native_compile._leave_value(self, "bool", "is_same_size")
         return self.shape == other.shape
@@ -617,9 +634,7 @@ def _convert(result, cls):
 
 
 def _warn_of_grad():
-    import warnings
-
-    warnings.warn(
+    warn_natively(
         "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during "
         "autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the "
         "non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead. See "

@@ -153,9 +153,9 @@ def set_default_dtype(d):
 
 
 def _warn_of_copy():
-    import warnings
+    from torch._tensor import warn_natively
 
-    warnings.warn(
+    warn_natively(
         "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
         "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
         stacklevel=2,

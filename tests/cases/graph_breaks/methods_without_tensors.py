@@ -43,11 +43,21 @@ def inference(x):
     return y.is_inference(), y * 2
 
 
+def dims(x):
+    y = x * 2
+    return y.dense_dim(), y.sparse_dim(), y.sum()
+
+
+def turned(x):
+    y = x[0] + 1
+    return y.T * 2
+
+
 def of_input(x):
     return x.storage_offset(), x.is_conj(), x.is_signed(), x.is_shared(), x.is_set_to(x), x + 1
 
 
-for f in (value_offset, view_offset, flags, signed, same, shared, set_to, inference, of_input):
+for f in (value_offset, view_offset, flags, signed, same, shared, set_to, inference, dims, turned, of_input):
     torch._dynamo.reset()
     x = torch.arange(24.0).reshape(4, 6)[1:3, ::2]
     said = torch._dynamo.explain(f)(x.clone())
