@@ -83,7 +83,7 @@ impl Run {
     }
 
     /// Whether code of this path is the visitor's, or of a package that was fetched for it: what is not the library's.
-    pub(super) fn has(&self, path: &PyStrInterned) -> bool {
+    pub(crate) fn has(&self, path: &PyStrInterned) -> bool {
         std::ptr::eq(path, self.script.path) || self.files.borrow().binary_search_by_key(&address(path), |(key, _)| *key).is_ok()
     }
 

@@ -25,6 +25,7 @@ use super::guards::manager;
 use super::resume_functions::About;
 use super::settings::switch;
 use super::side_effects::outputs::{add_escaped, is_known, lone_input, numbers_for_sizes, returned};
+use super::side_effects::undone::Before;
 use super::symbolic_convert::translator::Session;
 use crate::aot::trace::Pushed;
 use crate::dispatch::{Exclude, Key, Modes, Value, is_excluded, modes, set_modes};
@@ -96,6 +97,9 @@ pub fn call(
     if let Some(bound) = &bound {
         first.realizes(&needs, &bound.locals, vm);
     }
+    // What no entry serves is traced.
+    let is_served = first.about.verdict.borrow().unmet.iter().any(Vec::is_empty);
+    let before = if is_served || first.skipped.get() { None } else { Before::of(callee, &args, vm) };
     let replaced = match bound.as_mut().filter(|_| !first.skipped.get()) {
         Some(bound) => manager::replace(bound, &needs, &recorder, &mut args, vm),
         None => manager::Replaced::default(),
@@ -163,6 +167,11 @@ pub fn call(
         replaced.restore(&mut bound.locals, vm);
     }
     left.settle(vm)?;
+    let has_failed = flushed.is_err() || result.is_err() && (fullgraph || uncaught.is_some() || call.is_refused());
+    // What came before a graph break was run.
+    if has_failed && first.at.get() == 0 && Rc::ptr_eq(&call.top(), &first) {
+        before.map_or(Ok(()), |before| before.restore(vm))?;
+    }
     if let Some(error) = super::guards::filter::take_error() {
         return Err(error);
     }

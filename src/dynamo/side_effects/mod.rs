@@ -4,3 +4,4 @@ mod stored_inputs;
 
 pub(super) mod escapes;
 pub(super) mod outputs;
+pub(super) mod undone;
