@@ -314,14 +314,8 @@ mod native {
     /// `_leave_value(tensor, kind, method)`: a method that gives no tensor is left to Python where the graph computes its tensor.
     #[pyfunction]
     fn _leave_value(tensor: PyObjectRef, kind: PyStrRef, method: PyStrRef, vm: &VirtualMachine) -> PyResult<()> {
-        let t = to_tensor(&tensor).filter(|t| call::recorder().is_some_and(|recorder| recorder.is_traced(t)));
-        match t.filter(|_| crate::dynamo::tracing::is_called_by_script(1)) {
-            Some(_) => {
-                let reason = Unsupported::non_tensor_method(&kind.to_string_lossy(), &method.to_string_lossy());
-                call::break_graph(&reason).map_err(|e| raise(e, vm))
-            }
-            None => Ok(()),
-        }
+        let (kind, method) = (kind.to_string_lossy(), method.to_string_lossy());
+        to_tensor(&tensor).map_or(Ok(()), |t| crate::dynamo::tracing::leave_value(&t, 1, &kind, &method, vm))
     }
 
     /// `_break_at_grad(inputs)`: gradients of these are asked for.

@@ -141,10 +141,14 @@ pub(crate) fn leave(reason: impl FnOnce() -> Unsupported, vm: &VirtualMachine) -
     break_graph(&reason()).map_err(|e| crate::python::native::tensor::raise(e, vm))
 }
 
-/// Ends the graph before a method, which gives no tensor, of a tensor that the graph computes. What an input says is known.
-pub(crate) fn leave_value(t: &crate::tensor::Tensor, kind: &str, method: &str, vm: &VirtualMachine) -> PyResult<()> {
+/// Ends the graph before a method, which gives no tensor, of a tensor that the graph computes, where the script calls it from so many
+/// frames above. What an input says is known.
+pub(crate) fn leave_value(t: &crate::tensor::Tensor, depth: usize, kind: &str, method: &str, vm: &VirtualMachine) -> PyResult<()> {
     let is_value = recorder().is_some_and(|recorder| recorder.is_traced(t));
-    if is_value { leave(|| Unsupported::non_tensor_method(kind, method), vm) } else { Ok(()) }
+    if !is_value || !is_called_by_script(depth) {
+        return Ok(());
+    }
+    break_graph(&Unsupported::non_tensor_method(kind, method)).map_err(|e| crate::python::native::tensor::raise(e, vm))
 }
 
 /// Ends the graph where the script enters a context manager that Dynamo does not know.

@@ -152,11 +152,19 @@ impl SelfIter for SetIterator {}
 impl IterNext for SetIterator {
     fn next(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<PyIterReturn> {
         let position = zelf.position.get();
-        if zelf.set.elements().len() != zelf.elements.len() {
+        if length(zelf.set.as_object(), vm)? != zelf.elements.len() {
             return Err(vm.new_runtime_error("Set changed size during iteration"));
         }
         zelf.position.set(position + 1);
         Ok(zelf.elements.get(position).map_or(PyIterReturn::StopIteration(None), |o| PyIterReturn::Return(o.clone())))
+    }
+}
+
+/// How many elements a set has, whatever a class of the script's says.
+fn length(set: &PyObject, vm: &VirtualMachine) -> PyResult<usize> {
+    match vm.ctx.types.set_type.slots.as_sequence.length.load() {
+        Some(length) => length(set.sequence_unchecked(), vm),
+        None => set.length(vm),
     }
 }
 

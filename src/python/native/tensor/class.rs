@@ -173,7 +173,7 @@ impl TensorBase {
     }
     #[pymethod]
     fn storage_offset(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
-        leave_value(&zelf.tensor(), "int", "storage_offset", vm)?;
+        leave_value(&zelf.tensor(), 0, "int", "storage_offset", vm)?;
         from_size(&zelf.tensor().geometry().offset, vm)
     }
     #[pymethod]
@@ -268,17 +268,17 @@ impl TensorBase {
     }
     #[pymethod]
     fn is_signed(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<bool> {
-        leave_value(&zelf.tensor(), "bool", "is_signed", vm)?;
+        leave_value(&zelf.tensor(), 0, "bool", "is_signed", vm)?;
         Ok(!matches!(zelf.tensor().dtype(), Dtype::Bool | Dtype::UInt8))
     }
     #[pymethod]
     fn is_conj(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<bool> {
-        leave_value(&zelf.tensor(), "bool", "is_conj", vm)?;
+        leave_value(&zelf.tensor(), 0, "bool", "is_conj", vm)?;
         Ok(zelf.tensor().math_bits().conj)
     }
     #[pymethod]
     fn is_neg(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<bool> {
-        leave_value(&zelf.tensor(), "bool", "is_neg", vm)?;
+        leave_value(&zelf.tensor(), 0, "bool", "is_neg", vm)?;
         Ok(zelf.tensor().math_bits().neg)
     }
     #[pymethod]
@@ -307,7 +307,7 @@ impl TensorBase {
     }
     #[pymethod]
     fn is_set_to(zelf: &Py<Self>, other: PyObjectRef, vm: &VirtualMachine) -> PyResult<bool> {
-        leave_value(&zelf.tensor(), "bool", "is_set_to", vm)?;
+        leave_value(&zelf.tensor(), 0, "bool", "is_set_to", vm)?;
         let (t, other) = (zelf.tensor(), to_tensor(&other));
         let Some(other) = other.filter(|o| o.storage().same(&t.storage())) else { return Ok(false) };
         let (a, b) = (t.concrete().map_err(|e| raise(e, vm))?, other.concrete().map_err(|e| raise(e, vm))?);
@@ -482,7 +482,7 @@ impl TensorBase {
     }
     #[pymethod]
     fn _is_view(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<bool> {
-        leave_value(&zelf.tensor(), "bool", "_is_view", vm)?;
+        leave_value(&zelf.tensor(), 0, "bool", "_is_view", vm)?;
         Ok(meta::is_differentiable_view(&zelf.tensor()))
     }
     #[pymethod]
